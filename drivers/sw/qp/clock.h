@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The time by which losses are judged. */
+/* Clock for loss detection. */
 #ifndef RHCA_SW_QP_CLOCK_H
 #define RHCA_SW_QP_CLOCK_H
 
@@ -9,7 +9,7 @@
 #include "sw/verbs/section.h"
 
 #if IS_ENABLED(CONFIG_KUNIT)
-/* Tests say how late it is, in ns; 0: it is what it is */
+/* Time set by tests, in ns; 0: the real time */
 extern u64 rhca_test_now;
 
 static inline u64 rhca_now(void)
@@ -27,8 +27,8 @@ static inline u64 rhca_now(void)
 #endif
 
 /*
- * rhca_now() when it was first asked for in the section, some ten microseconds ago at most: for
- * waits that are longer, where many QPs begin one in a section. Bottom halves off.
+ * rhca_now() as first read in this section, at most some ten microseconds ago: for longer waits, of
+ * which many QPs may start one in a section. Bottom halves off.
  */
 static inline u64 rhca_section_time(void)
 {

@@ -6,7 +6,7 @@
 #include "wire/psn.h"
 
 /**
- * rhca_cwnd_reset - A connection begins
+ * rhca_cwnd_reset - Initialise the window of a new connection
  * @cwnd: the window
  */
 void rhca_cwnd_reset(struct rhca_cwnd *cwnd)
@@ -19,10 +19,10 @@ void rhca_cwnd_reset(struct rhca_cwnd *cwnd)
 EXPORT_SYMBOL_IF_KUNIT(rhca_cwnd_reset);
 
 /**
- * rhca_cwnd_acked - Packets have arrived
+ * rhca_cwnd_acked - Packets were acknowledged
  * @cwnd: the window
  * @packets: how many
- * @upto: PSN behind the newest of them
+ * @upto: PSN after the newest of them
  */
 void rhca_cwnd_acked(struct rhca_cwnd *cwnd, u32 packets, u32 upto)
 {
@@ -54,9 +54,9 @@ static void shrink(struct rhca_cwnd *cwnd, u32 newest_psn)
  * rhca_cwnd_lost - A full queue has dropped a packet
  * @cwnd: the window
  * @psn: of the packet
- * @newest_psn: behind the newest packet that was sent
+ * @newest_psn: after the newest packet sent
  *
- * All that is lost of the packets which were under way is one loss.
+ * All losses among the packets in flight count as one.
  */
 void rhca_cwnd_lost(struct rhca_cwnd *cwnd, u32 psn, u32 newest_psn)
 {
@@ -66,11 +66,11 @@ void rhca_cwnd_lost(struct rhca_cwnd *cwnd, u32 psn, u32 newest_psn)
 EXPORT_SYMBOL_IF_KUNIT(rhca_cwnd_lost);
 
 /**
- * rhca_cwnd_timed_out - No answer has come
+ * rhca_cwnd_timed_out - No answer was received
  * @cwnd: the window
- * @newest_psn: behind the newest packet that was sent
+ * @newest_psn: after the newest packet sent
  *
- * Nothing is known of the path any more: begin with the least.
+ * The state of the path is unknown: restart with the minimum.
  */
 void rhca_cwnd_timed_out(struct rhca_cwnd *cwnd, u32 newest_psn)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Congestion window: how many packets of a connection may be under way. As in RFC 5681 it
- * doubles with each window that arrives until a loss halves it, and grows by one from there.
- * Pure: no clock, lock or packet in it.
+ * Congestion window: how many packets of a connection may be in flight. As in RFC 5681 it doubles
+ * with each acknowledged window until a loss halves it, then grows by one per window. Pure: no
+ * clock, lock or packet in it.
  */
 #ifndef RHCA_SW_QP_CWND_H
 #define RHCA_SW_QP_CWND_H
@@ -10,24 +10,24 @@
 #include <linux/types.h>
 
 /*
- * In flight at most: 512 KiB at the largest MTU, the bandwidth-delay product of 40 Gb/s and 100
- * us, and half of the default backlog of a CPU (net.core.netdev_max_backlog).
+ * Maximum in flight: 512 KiB at the largest MTU, the bandwidth-delay product of 40 Gb/s and 100 us,
+ * and half of the default backlog of a CPU (net.core.netdev_max_backlog).
  */
 #define RHCA_SEND_WINDOW	128
 
-/* A new connection's: a quarter of that, since nothing is known of its path */
+/* Initial window: a quarter of that, as the path is unknown */
 #define RHCA_CWND_INITIAL	32
 
-/* With one packet less an acknowledgement that is lost stops everything */
+/* Minimum: with 1, a lost acknowledgement would stall the connection */
 #define RHCA_CWND_LEAST		2
 
 /* Congestion window */
 struct rhca_cwnd {
 	u16 packets;		/* that may be in flight */
-	u16 threshold;		/* where it begins to grow by one (ssthresh of RFC 5681) */
-	u16 acked;		/* packets acknowledged since it has grown */
-	bool recovering;	/* @recover_psn says something */
-	u32 recover_psn;	/* losses before this PSN belong to one that has been answered */
+	u16 threshold;		/* from here on it grows by one (ssthresh of RFC 5681) */
+	u16 acked;		/* packets acknowledged since it last grew */
+	bool recovering;	/* @recover_psn is valid */
+	u32 recover_psn;	/* losses before this PSN have been reacted to */
 };
 
 void rhca_cwnd_reset(struct rhca_cwnd *cwnd);

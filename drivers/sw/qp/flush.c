@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * After a QP's lock has been released: flush the queues of one in ERR, and the send queue of one
- * in SQE, IBTA vol. 1, 10.8.5, and raise events.
+ * Work done after a QP's lock is released: flush the queues of a QP in ERR, or the send queue of
+ * one in SQE, IBTA vol. 1, 10.8.5, and raise events.
  *
  * What was posted before the QP failed is flushed at once, in portions. What a process posts
- * afterwards has to wait: it fills its rings as fast as they are emptied, and would keep the
- * kernel busy at nobody's cost. Each kind has a workqueue of its own: one that has just failed
- * waits only for others that have.
+ * afterwards is delayed: it can fill its rings as fast as they are emptied and would keep the
+ * kernel busy at no cost of its own. Each kind has its own workqueue, so that a QP that has just
+ * failed waits only for others like it.
  */
 #include <linux/workqueue.h>
 #include <rhca/compat.h>
@@ -14,12 +14,12 @@
 #include "sw/qp/flush.h"
 #include "sw/qp/turn_sched.h"
 
-/* One QP at a time each: they take no more than two CPUs from others. Tests see the second one */
+/* Each serves one QP at a time, so they use at most two CPUs. Tests access the second */
 static struct workqueue_struct *first_wq;
 VISIBLE_IF_KUNIT struct workqueue_struct *rhca_flush_again_wq;
 EXPORT_SYMBOL_IF_KUNIT(rhca_flush_again_wq);
 
-/* A process posts receives without telling: look after an error, less often while nothing comes */
+/* A process posts receives without a doorbell: poll after an error, less often while idle */
 #define FLUSH_FIRST		msecs_to_jiffies(10)
 #define FLUSH_INTERVAL		msecs_to_jiffies(100)
 #define FLUSH_LONGEST		msecs_to_jiffies(1600)
@@ -57,7 +57,7 @@ static void flush_half(struct rhca_turn *half, spinlock_t *lock, struct rhca_bat
 	spin_unlock_bh(lock);
 }
 
-/* Is there more of what can have been posted before the QP failed? */
+/* May there be more requests from before the QP failed? */
 static bool has_credit(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 {
 	return batch->flush_more &&
@@ -91,7 +91,7 @@ static void flush_rest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		flush_later(qp, batch);
 }
 
-/* rhca_batch_end() of a batch that has left something */
+/* The slow path of rhca_batch_end() */
 void rhca_batch_finish(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	flush_rest(qp, batch);
@@ -117,7 +117,7 @@ static void take_deferred(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 }
 
 /**
- * rhca_batch_end_deferred - rhca_batch_end(), and what a verb has left to a tasklet
+ * rhca_batch_end_deferred - rhca_batch_end() plus what a verb left to a tasklet
  * @qp: the QP
  * @batch: what was collected
  */
@@ -141,8 +141,8 @@ static void defer_events(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
  * @qp: the QP
  * @batch: what was collected
  *
- * A kernel user may hold locks while it posts that its completion or event handler
- * takes as well, and a handler that posts would come back here: leave it to softirq.
+ * A kernel user may post with locks held that its completion or event handler also takes, and a
+ * handler that posts would recurse: leave it to a softirq.
  */
 void rhca_batch_end_in_verb(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
@@ -157,7 +157,7 @@ void rhca_batch_end_in_verb(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 
 /* --- work ------------------------------------------------------------------- */
 
-/* A portion of each queue; nothing where the QP's state does not ask for it any more */
+/* Flush a portion of each queue, if the QP's state still requires it */
 static void flush_portion(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	rcu_read_lock();
@@ -167,7 +167,7 @@ static void flush_portion(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	raise(qp, batch);
 }
 
-/* Is there something to look for that nobody will tell of? */
+/* Must the receive queue be polled for new posts? */
 static bool posts_are_silent(const struct rhca_sw_qp *qp)
 {
 	return !qp->base.srq && rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV) &&
@@ -188,7 +188,7 @@ static void flush_first(struct work_struct *work)
 				   FLUSH_INTERVAL);
 }
 
-/* Later and later while nothing is found. When the QP is reset meanwhile, that stays */
+/* Back off while nothing is found. A concurrent reset of the QP keeps its own value */
 static unsigned long next_delay(struct rhca_sw_qp *qp, bool found)
 {
 	unsigned long delay = READ_ONCE(qp->flush_delay);
@@ -199,7 +199,7 @@ static unsigned long next_delay(struct rhca_sw_qp *qp, bool found)
 	return try_cmpxchg(&qp->flush_delay, &delay, next) ? next : delay;
 }
 
-/* As long as the QP is in ERR */
+/* Runs repeatedly while the QP is in ERR */
 static void flush_again(struct work_struct *work)
 {
 	struct rhca_sw_qp *qp = container_of(to_delayed_work(work),
@@ -216,7 +216,7 @@ static void flush_again(struct work_struct *work)
 /* --- life ------------------------------------------------------------------- */
 
 /**
- * rhca_flush_qp_reset - What is posted from now on may be flushed at once again
+ * rhca_flush_qp_reset - Let new posts be flushed without delay again
  * @qp: a QP in RESET
  */
 void rhca_flush_qp_reset(struct rhca_sw_qp *qp)
@@ -226,13 +226,13 @@ void rhca_flush_qp_reset(struct rhca_sw_qp *qp)
 	if (!qp->base.srq)
 		most += qp->base.rq.ring.mask;
 	atomic_set(&qp->flush_credit, most);
-	/* The work may still be under way, see next_delay() */
+	/* The work may still be running, see next_delay() */
 	WRITE_ONCE(qp->flush_delay, FLUSH_INTERVAL);
 }
 
 /**
- * rhca_flush_qp_init - Before the first flush
- * @qp: a QP that nobody can find yet
+ * rhca_flush_qp_init - Initialise flushing
+ * @qp: a QP that cannot be found yet
  */
 void rhca_flush_qp_init(struct rhca_sw_qp *qp)
 {
@@ -242,7 +242,7 @@ void rhca_flush_qp_init(struct rhca_sw_qp *qp)
 }
 
 /**
- * rhca_flush_qp_stop - Wait for the flush that is due
+ * rhca_flush_qp_stop - Cancel pending flushes and wait for running ones
  * @qp: a QP in RESET, in which nothing is flushed
  *
  * Context: may sleep.
@@ -254,7 +254,7 @@ void rhca_flush_qp_stop(struct rhca_sw_qp *qp)
 }
 
 /**
- * rhca_flush_init - Before the first QP
+ * rhca_flush_init - Create the workqueues, before the first QP
  *
  * Return: 0 or -ENOMEM.
  */
@@ -270,7 +270,7 @@ int rhca_flush_init(void)
 	return -ENOMEM;
 }
 
-/* No QP exists any more */
+/* After the last QP is gone */
 void rhca_flush_exit(void)
 {
 	destroy_workqueue(rhca_flush_again_wq);

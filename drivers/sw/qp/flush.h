@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is done for a QP after one of its locks has been released: flushes, events. */
+/* Work for a QP after one of its locks is released: flushes and events. */
 #ifndef RHCA_SW_QP_FLUSH_H
 #define RHCA_SW_QP_FLUSH_H
 
@@ -24,7 +24,7 @@ static inline bool rhca_batch_raises(const struct rhca_batch *batch)
 	       batch->events;
 }
 
-/* As most are, where completions are polled for */
+/* The common case if completions are polled */
 static inline bool rhca_batch_is_empty(const struct rhca_batch *batch)
 {
 	return !(batch->flush_send | batch->flush_recv | batch->flush_more |
@@ -32,9 +32,9 @@ static inline bool rhca_batch_is_empty(const struct rhca_batch *batch)
 }
 
 /**
- * rhca_batch_end - Do what a batch left: flush the other half, raise events
+ * rhca_batch_end - Finish a batch: flush the other half, raise events
  * @qp: the QP
- * @batch: what was collected; what the flush adds is added
+ * @batch: what was collected; a flush adds to it
  *
  * Context: any but hardirq; none of the QP's locks held.
  */

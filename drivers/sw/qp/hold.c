@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets that came before others that are missing. Each is a copy of its own: of what
- * arrived, one segment would keep a whole block or a buffer of an adapter's ring, and its
- * content could change. Who sends packets decides what is held here, so there are limits
- * for each QP and for each port, no reserve of memory is used, and nothing stays for long.
+ * Holds out-of-order packets. Each is copied: a reference to one segment would pin a whole block or
+ * a driver's ring buffer, and its content could change. Senders decide what is held, so there are
+ * limits per QP and per port, no memory reserves are used, and nothing is kept for long.
  */
 #include <linux/mm.h>
 #include <linux/skbuff.h>
@@ -20,7 +19,7 @@
 
 #define HOLD_GFP	(GFP_ATOMIC | __GFP_NOWARN | __GFP_NOMEMALLOC)
 
-#define LINEAR_BYTES	2048	/* more payload than that lies in a page of its own */
+#define LINEAR_BYTES	2048	/* a larger payload is put into a page of its own */
 
 #if IS_ENABLED(CONFIG_KUNIT)
 u64 rhca_test_now;
@@ -55,7 +54,7 @@ static atomic_long_t *port_total(const struct rhca_hold *hold)
 	return &to_verbs_port(hold->port)->held_truesize;
 }
 
-/* What another QP takes at the same time may exceed the limit by a packet */
+/* QPs that hold a packet at the same time may exceed the limit by one each */
 static bool has_room(const struct rhca_hold *hold, const struct rhca_rx *rx)
 {
 	long total = atomic_long_read(port_total(hold));
@@ -89,7 +88,7 @@ static bool copy_payload(struct sk_buff *skb, const struct rhca_rx *rx, bool lin
 	return !skb_copy_bits(rx->skb, rx->payload_offset, page_address(page), bytes);
 }
 
-/* Headers as if it had come alone, and the payload behind them */
+/* Copy the headers, as if it had arrived alone, and the payload */
 static struct sk_buff *copy_packet(const struct rhca_rx *rx)
 {
 	unsigned int network = rhca_network_bytes(rx->flow.encap);
@@ -153,7 +152,7 @@ static void drop(struct rhca_hold *hold, struct sk_buff **slot)
 	*slot = NULL;
 }
 
-/* Where a packet is; NULL where it is not */
+/* Slot of a held packet, or NULL */
 static struct sk_buff **find(struct rhca_hold *hold, u32 psn)
 {
 	struct sk_buff **slot = slot_of(hold, psn);
@@ -163,7 +162,7 @@ static struct sk_buff **find(struct rhca_hold *hold, u32 psn)
 }
 
 /**
- * rhca_hold_has - Does a packet wait?
+ * rhca_hold_has - Is a packet held?
  * @hold: the hold
  * @psn: of the packet
  *
@@ -181,12 +180,12 @@ static enum rhca_hold_result put(struct rhca_hold *hold, const struct rhca_rx *r
 
 	if (rhca_hold_has(hold, rx->psn))
 		return RHCA_HOLD_TWICE;
-	if (*slot)	/* among PSNs that responses have taken meanwhile */
+	if (*slot)	/* its PSN has been used by responses meanwhile */
 		drop(hold, slot);
 	if (!has_room(hold, rx))
 		return RHCA_HOLD_REFUSED;
 	skb = copy_packet(rx);
-	if (!skb) {	/* what is short is needed elsewhere */
+	if (!skb) {	/* out of memory: others need it more */
 		rhca_hold_purge(hold);
 		return RHCA_HOLD_REFUSED;
 	}
@@ -197,12 +196,12 @@ static enum rhca_hold_result put(struct rhca_hold *hold, const struct rhca_rx *r
 }
 
 /**
- * rhca_hold_put - Keep a copy of a packet
- * @owner: where the QP keeps its hold, which is made at the first packet
+ * rhca_hold_put - Hold a copy of a packet
+ * @owner: where the QP keeps its hold, allocated for the first packet
  * @lock: of the half of the QP
  * @qp: the QP
  * @rx: the packet, whose ICRC and P_Key are right
- * @expected: the PSN that is missing
+ * @expected: the missing PSN
  *
  * Context: @lock held, bottom halves off.
  */
@@ -227,12 +226,12 @@ enum rhca_hold_result rhca_hold_put(struct rhca_hold **owner, spinlock_t *lock,
 }
 
 /**
- * rhca_hold_take - It is a packet's turn
+ * rhca_hold_take - Remove a packet to process it
  * @hold: the hold, or NULL
  * @psn: of the packet
  *
  * Context: the lock of the hold held.
- * Return: the packet, the caller's, or NULL.
+ * Return: the packet, which the caller owns, or NULL.
  */
 struct sk_buff *rhca_hold_take(struct rhca_hold *hold, u32 psn)
 {
@@ -248,10 +247,10 @@ struct sk_buff *rhca_hold_take(struct rhca_hold *hold, u32 psn)
 }
 
 /**
- * rhca_hold_restore - Take a packet apart as it was before it was held
- * @hold: where it was
+ * rhca_hold_restore - Parse a held packet as it was when it arrived
+ * @hold: where it was held
  * @skb: from rhca_hold_take()
- * @rx: filled in; its ICRC is not there any more
+ * @rx: filled in; there is no ICRC any more
  */
 void rhca_hold_restore(const struct rhca_hold *hold, struct sk_buff *skb,
 		       struct rhca_rx *rx)
@@ -279,10 +278,10 @@ void rhca_hold_restore(const struct rhca_hold *hold, struct sk_buff *skb,
 }
 
 /**
- * rhca_hold_forget - PSNs are taken by responses
+ * rhca_hold_forget - Drop packets whose PSNs are used by responses
  * @hold: the hold, or NULL
  * @first_psn: of the first response
- * @psns: how many; what is held under them is no request that can ever have its turn
+ * @psns: how many; packets held under them can never be valid requests
  *
  * Context: the lock of the hold held.
  */
@@ -298,7 +297,7 @@ void rhca_hold_forget(struct rhca_hold *hold, u32 first_psn, u32 psns)
 }
 
 /**
- * rhca_hold_purge - Drop all that waits: it will be repeated
+ * rhca_hold_purge - Drop all held packets, which will be retransmitted
  * @hold: the hold, or NULL
  *
  * Context: the lock of the hold held, RCU read side or bottom halves off.
@@ -317,8 +316,8 @@ void rhca_hold_purge(struct rhca_hold *hold)
 }
 
 /**
- * rhca_hold_free - Drop all that waits, and the memory for it
- * @owner: where the QP keeps its hold, or NULL there
+ * rhca_hold_free - Drop all held packets and free the hold
+ * @owner: where the QP keeps its hold, may be NULL
  *
  * Context: the lock of the hold held, bottom halves off.
  */
@@ -344,15 +343,15 @@ static bool is_old(const struct rhca_hold *hold)
 	       RHCA_HOLD_SECONDS * (u64)NSEC_PER_SEC;
 }
 
-/* A hold that has grown old */
+/* An expired hold */
 struct old_hold {
-	struct rhca_hold *hold;		/* may have gone when @lock is taken */
+	struct rhca_hold *hold;		/* may be gone once @lock is taken */
 	struct rhca_verbs_qp *qp;	/* with a reference */
-	spinlock_t *lock;		/* not its own */
+	spinlock_t *lock;		/* not embedded in it */
 	struct rhca_hold **owner;
 };
 
-/* One whose QP is being destroyed goes with that */
+/* Skips holds of QPs being destroyed, which are freed with the QP */
 static bool find_old(struct old_hold *old)
 {
 	struct rhca_hold *hold;
@@ -375,7 +374,7 @@ static bool find_old(struct old_hold *old)
 	return found;
 }
 
-/* Free what nobody has added to for a while. Process context. */
+/* Free holds that have not received a packet for a while. Process context. */
 void rhca_holds_age(void)
 {
 	struct old_hold old;
@@ -402,7 +401,7 @@ static void age_work(struct work_struct *work)
 		schedule_delayed_work(&aging, HZ);
 }
 
-/* No QP exists any more */
+/* After the last QP is gone */
 void rhca_holds_exit(void)
 {
 	cancel_delayed_work_sync(&aging);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Packets that came before others that are missing, kept until these have come. */
+/* Out-of-order packets, held until the missing ones arrive. */
 #ifndef RHCA_SW_QP_HOLD_H
 #define RHCA_SW_QP_HOLD_H
 
@@ -9,35 +9,35 @@
 #define RHCA_HOLD_PACKETS	128	/* PSNs ahead; a power of two */
 #define RHCA_HOLD_BYTES		(512U << 10)	/* payload of a QP's half */
 
-/* Memory of a port; where half of it is in use, a QP may have that much */
+/* Memory per port; once half of it is in use, the smaller limit per QP holds */
 #define RHCA_HOLD_PORT_BYTES	(16U << 20)
 #define RHCA_HOLD_BYTES_SCARCE	(64U << 10)
 
-#define RHCA_HOLD_SECONDS	2	/* then what is held has been given up */
+#define RHCA_HOLD_SECONDS	2	/* then a hold expires */
 
 struct rhca_port;
 struct rhca_rx;
 struct rhca_verbs_qp;
 struct sk_buff;
 
-/* Packets that wait */
+/* Packets held for one half of a QP */
 struct rhca_hold {
 	struct sk_buff *slot[RHCA_HOLD_PACKETS];	/* by PSN modulo RHCA_HOLD_PACKETS */
 	u32 num;			/* packets */
 	u32 bytes;			/* their payload */
-	u64 since;			/* when the newest was put in, in ns */
-	struct rhca_port *port;		/* where they came, which is charged for their memory */
-	struct rhca_verbs_qp *qp;	/* whose they are */
-	spinlock_t *lock;		/* protects all of this: of a half of @qp */
+	u64 since;			/* when the newest was added, in ns */
+	struct rhca_port *port;		/* port they arrived on, charged for their memory */
+	struct rhca_verbs_qp *qp;	/* the QP */
+	spinlock_t *lock;		/* of a half of @qp; protects all of this */
 	struct rhca_hold **owner;	/* where @qp keeps the pointer, under @lock */
-	struct list_head entry;		/* in the list of those that grow old */
+	struct list_head entry;		/* in the list that ages holds */
 };
 
-/* What became of a packet */
+/* Result for a packet */
 enum rhca_hold_result {
-	RHCA_HOLD_KEPT,		/* it waits */
-	RHCA_HOLD_TWICE,	/* the same waits already */
-	RHCA_HOLD_REFUSED,	/* there is no room for it */
+	RHCA_HOLD_KEPT,		/* held */
+	RHCA_HOLD_TWICE,	/* already held */
+	RHCA_HOLD_REFUSED,	/* no room for it */
 };
 
 enum rhca_hold_result rhca_hold_put(struct rhca_hold **owner, spinlock_t *lock,

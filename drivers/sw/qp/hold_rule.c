@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When a responder says that something is missing, 9.7.5.2.8. Behind a gap it holds what
- * comes, so a peer that repeats only what is missing has to be asked for each gap. One
- * that goes back N brings the next gap by itself, and is asked again only if its pass has
- * left something out: a NAK too many makes it begin anew.
+ * When a responder sends NAKs, 9.7.5.2.8. It holds the packets after a gap, so a peer that
+ * retransmits only what is missing needs a NAK for each gap. One that goes back N fills the next
+ * gap by itself and gets another NAK only if its retransmission has left something out: an extra
+ * NAK makes it start over.
  */
 #include <linux/minmax.h>
 #include <linux/time64.h>
@@ -12,11 +12,11 @@
 #include "sw/qp/hold_rule.h"
 #include "wire/psn.h"
 
-/* A wait that no packet needs is halved after so many, and too short to be one at last */
+/* The reorder wait is halved after this many packets in order, and 0 below the minimum */
 #define IN_ORDER_LOWERS	1024
 #define WAIT_LEAST_NS	(4 * NSEC_PER_USEC)
 
-/* Of rhca_hold_rule.late_reads: six more than half of what is asked for is no accident */
+/* rhca_hold_rule.late_reads at which well over half of the requested READs came twice */
 #define LATE_READS	6
 
 #define ASKED_BITS	64
@@ -37,13 +37,13 @@ static void lower(struct rhca_reorder *reorder, u32 psn)
 }
 
 /**
- * rhca_reorder_lost - Is what is missing lost, or may it only be late?
+ * rhca_reorder_lost - Is the missing packet lost, or may it only be late?
  * @reorder: of the connection
- * @psn: that is missing
- * @num_held: packets that have come behind it
+ * @psn: of the missing packet
+ * @num_held: packets received after it
  * @now: time
  *
- * Return: true when it has been waited for long enough.
+ * Return: true if it has been waited for long enough.
  */
 bool rhca_reorder_lost(struct rhca_reorder *reorder, u32 psn, u32 num_held, u64 now)
 {
@@ -68,7 +68,7 @@ static void shift(u64 *asked, u32 psns)
 	asked[0] <<= psns;
 }
 
-/* A packet is missing, and asked for. @psn: not before those that were asked for until now. */
+/* A missing packet is requested. @psn: not before those requested so far. */
 void rhca_reorder_asked(struct rhca_reorder *reorder, u32 psn)
 {
 	shift(reorder->asked, rhca_psn_sub(psn, reorder->asked_psn));
@@ -77,7 +77,7 @@ void rhca_reorder_asked(struct rhca_reorder *reorder, u32 psn)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_asked);
 
-/* That holds @psn, and in it @bit; NULL where it was not asked for within a window */
+/* The word and @bit for @psn; NULL if it was not requested within a window */
 static u64 *asked_for(struct rhca_reorder *reorder, u32 psn, u64 *bit)
 {
 	u32 before = rhca_psn_sub(reorder->asked_psn, psn);
@@ -87,7 +87,7 @@ static u64 *asked_for(struct rhca_reorder *reorder, u32 psn, u64 *bit)
 	return before < ASKED_PSNS && (*asked & *bit) ? asked : NULL;
 }
 
-/* What came had been sent again: a second copy says nothing */
+/* The packet was retransmitted: a second copy tells nothing */
 static void note_lost(struct rhca_reorder *reorder, u32 psn)
 {
 	u64 bit, *asked = asked_for(reorder, psn, &bit);
@@ -97,8 +97,8 @@ static void note_lost(struct rhca_reorder *reorder, u32 psn)
 }
 
 /**
- * rhca_reorder_begin - Of a requester: forget everything
- * @reorder: of a connection that begins
+ * rhca_reorder_begin - Initialise the state of a requester
+ * @reorder: of a new connection
  * @psn: its first
  */
 void rhca_reorder_begin(struct rhca_reorder *reorder, u32 psn)
@@ -107,12 +107,12 @@ void rhca_reorder_begin(struct rhca_reorder *reorder, u32 psn)
 }
 
 /**
- * rhca_reorder_alone - Would a second copy of a response say that it had been late?
+ * rhca_reorder_alone - Would a second copy of a response mean that it was late?
  * @reorder: of the connection
- * @psn: of the response, which is missing
+ * @psn: of the missing response
  *
- * Return: true when nothing has been sent again up to a window before it. Who is asked again
- * for a READ may answer with all that follows, to its end.
+ * Return: true if nothing within a window before it was requested again. A peer asked for part of a
+ * READ may answer to its end.
  */
 bool rhca_reorder_alone(const struct rhca_reorder *reorder, u32 psn)
 {
@@ -122,9 +122,9 @@ bool rhca_reorder_alone(const struct rhca_reorder *reorder, u32 psn)
 EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_alone);
 
 /**
- * rhca_reorder_repeated - Requests are sent again
+ * rhca_reorder_repeated - Requests are retransmitted
  * @reorder: of the connection
- * @psn: of the first: a second copy of a response to it, or to one behind it, says nothing
+ * @psn: of the first: a second copy of its response, or of a later one, tells nothing
  */
 void rhca_reorder_repeated(struct rhca_reorder *reorder, u32 psn)
 {
@@ -139,10 +139,10 @@ void rhca_reorder_repeated(struct rhca_reorder *reorder, u32 psn)
 EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_repeated);
 
 /**
- * rhca_reorder_watch - A second copy of a response will say that it had been late
+ * rhca_reorder_watch - Take a second copy of a response as a sign that it was late
  * @reorder: of the connection
- * @psn: of the response: the newest that rhca_reorder_repeated() was called for, of which
- *	rhca_reorder_alone() was true before that
+ * @psn: of the response: the newest passed to rhca_reorder_repeated(), before which
+ *	rhca_reorder_alone() was true
  */
 void rhca_reorder_watch(struct rhca_reorder *reorder, u32 psn)
 {
@@ -152,10 +152,10 @@ void rhca_reorder_watch(struct rhca_reorder *reorder, u32 psn)
 EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_watch);
 
 /**
- * rhca_reorder_answered - A response that was missing has come
+ * rhca_reorder_answered - A missing response has arrived
  * @reorder: of the connection
  * @psn: of it
- * @repeated: its request, or one before it that may bring it, has been sent again
+ * @repeated: its request, or an earlier one that may bring it, was retransmitted
  * @now: time
  */
 void rhca_reorder_answered(struct rhca_reorder *reorder, u32 psn, bool repeated, u64 now)
@@ -174,9 +174,8 @@ void rhca_reorder_answered(struct rhca_reorder *reorder, u32 psn, bool repeated,
 EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_answered);
 
 /*
- * A packet that was missing has come. If @repeated it looks like one that was sent again, and
- * had been lost. If not, others have overtaken it, or it was asked for: then it is seen whether
- * it comes a second time.
+ * A missing packet has arrived. If @repeated it looks like a retransmission after a loss. If not,
+ * others overtook it, or it was requested: then watch whether it comes a second time.
  */
 void rhca_reorder_filled(struct rhca_reorder *reorder, u32 psn, bool repeated, u64 now)
 {
@@ -187,14 +186,14 @@ void rhca_reorder_filled(struct rhca_reorder *reorder, u32 psn, bool repeated, u
 EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_filled);
 
 /**
- * rhca_reorder_twice - A packet has come twice
+ * rhca_reorder_twice - A packet has arrived twice
  * @reorder: of the connection
  * @psn: of it
  *
- * From now on is waited as long as it had been missed, and half of that more.
+ * If it was late, wait from now on at least 1.5 times as long as it was missed.
  *
- * Return: true when it had been asked for, and the first one had not been sent again: it was
- * late, not lost.
+ * Return: true if it had been requested and the first copy was no retransmission: it was late, not
+ * lost.
  */
 bool rhca_reorder_twice(struct rhca_reorder *reorder, u32 psn)
 {
@@ -214,8 +213,8 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_twice);
 /* --- NAKs ------------------------------------------------------------------ */
 
 /**
- * rhca_hold_rule_reset - Forget everything
- * @rule: of a connection that begins; @reorder is its own
+ * rhca_hold_rule_reset - Initialise the rule of a new connection
+ * @rule: the rule, with its @reorder
  */
 void rhca_hold_rule_reset(struct rhca_hold_rule *rule)
 {
@@ -226,7 +225,7 @@ void rhca_hold_rule_reset(struct rhca_hold_rule *rule)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_reset);
 
-/* The packet behind one that was asked for shows how the peer repeats */
+/* The packet after a requested one shows how the peer retransmits */
 static void learn(struct rhca_hold_rule *rule, u32 psn)
 {
 	if (!rule->learns)
@@ -237,12 +236,12 @@ static void learn(struct rhca_hold_rule *rule, u32 psn)
 	} else if (psn == rhca_psn_add(rule->filled_psn, 1) &&
 		   !(rule->nak_sent && psn == rule->reorder->asked_psn)) {
 		rule->repeats = RHCA_REPEATS_ALL;
-		/* What was asked for was part of the pass, not late */
+		/* The requested packet was part of the peer's go-back, not late */
 		note_lost(rule->reorder, rule->filled_psn);
 	}
 }
 
-/* What came before comes again, and what came last was behind it: a pass of the peer */
+/* A duplicate older than the last arrival: the peer has gone back */
 static bool begins_pass(const struct rhca_hold_rule *rule, u32 psn, bool twice)
 {
 	return twice && rhca_psn_before(psn, rule->last_psn) &&
@@ -255,9 +254,9 @@ static bool may_ask_again(const struct rhca_hold_rule *rule)
 }
 
 /**
- * rhca_hold_rule_asks - What is expected is asked for
+ * rhca_hold_rule_asks - Note that the expected packet is NAKed
  * @rule: of the connection
- * @expected: what is expected
+ * @expected: the expected PSN
  *
  * Return: true.
  */
@@ -280,11 +279,11 @@ static bool is_lost(struct rhca_hold_rule *rule, const struct rhca_arrival *arri
 }
 
 /**
- * rhca_hold_rule_waited - What is missing has been waited for
+ * rhca_hold_rule_waited - The wait for a missing packet is over
  * @rule: of the connection
- * @arrival: nothing, @num_held and @expected are what they are
+ * @arrival: no packet, only @now, @num_held and @expected
  *
- * Return: whether a NAK is to be sent.
+ * Return: whether to send a NAK.
  */
 bool rhca_hold_rule_waited(struct rhca_hold_rule *rule, const struct rhca_arrival *arrival)
 {
@@ -294,14 +293,14 @@ bool rhca_hold_rule_waited(struct rhca_hold_rule *rule, const struct rhca_arriva
 EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_waited);
 
 /**
- * rhca_hold_rule_ahead - A packet came before others that are missing
+ * rhca_hold_rule_ahead - A packet has overtaken a missing one
  * @rule: of the connection
- * @arrival: the packet; @num_held is with it, if it is held
+ * @arrival: the packet; @num_held includes it if it is held
  *
- * A peer that repeats one packet and goes on, and asks for an answer, has not heard the
- * NAK, or what it repeated has been lost. What is not held has to come again anyway.
+ * If a peer that retransmits one packet and continues requests an ACK, it has not received the NAK,
+ * or its retransmission was lost. A refused packet must be sent again in any case.
  *
- * Return: whether a NAK is to be sent.
+ * Return: whether to send a NAK.
  */
 bool rhca_hold_rule_ahead(struct rhca_hold_rule *rule, const struct rhca_arrival *arrival)
 {
@@ -328,8 +327,8 @@ bool rhca_hold_rule_ahead(struct rhca_hold_rule *rule, const struct rhca_arrival
 EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_ahead);
 
 /*
- * A peer that repeats one packet asks with that, seldom otherwise but for READs; one that goes
- * back N need not. What was asked for twice may have come by the first NAK.
+ * A peer that retransmits one packet sets AckReq on it, but on few others except READs; one that
+ * goes back N need not. After two NAKs the packet may have been sent for the first.
  */
 static bool is_repeated(const struct rhca_hold_rule *rule,
 			const struct rhca_arrival *arrival, bool asked)
@@ -340,11 +339,11 @@ static bool is_repeated(const struct rhca_hold_rule *rule,
 }
 
 /**
- * rhca_hold_rule_filled - What was missing came, and what was held behind it is executed
+ * rhca_hold_rule_filled - The missing packet arrived, and held ones were executed
  * @rule: of the connection
- * @arrival: what came; @expected and @num_held are what they are now
+ * @arrival: the packet; @expected and @num_held are current
  *
- * Return: whether a NAK is to be sent, for @expected.
+ * Return: whether to send a NAK, for @expected.
  */
 bool rhca_hold_rule_filled(struct rhca_hold_rule *rule, const struct rhca_arrival *arrival)
 {
@@ -354,7 +353,7 @@ bool rhca_hold_rule_filled(struct rhca_hold_rule *rule, const struct rhca_arriva
 
 	rhca_reorder_filled(rule->reorder, psn, is_repeated(rule, arrival, asked),
 			    arrival->now);
-	/* What was only late says nothing about repeats */
+	/* A late packet tells nothing about retransmission */
 	if (!waited)
 		learn(rule, psn);
 	rule->last_psn = psn;
@@ -369,8 +368,8 @@ bool rhca_hold_rule_filled(struct rhca_hold_rule *rule, const struct rhca_arriva
 EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_filled);
 
 /*
- * A READ that comes twice may have been lost once, and so may the answer to it: that most
- * of those that are asked for come twice says that they are late.
+ * A READ may come twice because it was lost, or its response was. Only if most of the requested
+ * ones come twice they are late.
  */
 static bool comes_late(struct rhca_hold_rule *rule, const struct rhca_arrival *arrival)
 {
@@ -385,15 +384,14 @@ static bool comes_late(struct rhca_hold_rule *rule, const struct rhca_arrival *a
 }
 
 /**
- * rhca_hold_rule_duplicate - A packet came that has been executed before
+ * rhca_hold_rule_duplicate - A packet arrived that has already been executed
  * @rule: of the connection
  * @arrival: the packet
  *
- * While something is missing an acknowledgement would say nothing that the NAK has not
- * said, and look to a peer that goes back N as if its pass had arrived. A peer that
- * repeats one packet, and one that had arrived, has not heard the NAK: without it, it
- * would take for lost, or thrown away, all that is held. Who asks is answered in any case:
- * he may wait for that before he sends what is missing.
+ * While a packet is missing an acknowledgement adds nothing to the NAK, and would tell a peer that
+ * goes back N that its retransmission has arrived. A peer that retransmits one packet, and one that
+ * had arrived, has not received the NAK: without it, the peer would assume all held packets lost or
+ * dropped. AckReq is always answered: the peer may wait for that before it sends what is missing.
  */
 enum rhca_dup_reply rhca_hold_rule_duplicate(struct rhca_hold_rule *rule,
 					     const struct rhca_arrival *arrival)
@@ -403,7 +401,7 @@ enum rhca_dup_reply rhca_hold_rule_duplicate(struct rhca_hold_rule *rule,
 	learn(rule, arrival->psn);
 	rule->last_psn = arrival->psn;
 	if (comes_late(rule, arrival)) {
-		/* What the peer seemed to do behind it was the end of what had overtaken it */
+		/* What seemed the peer's reaction was the rest of the packets that overtook it */
 		rule->repeats = RHCA_REPEATS_UNKNOWN;
 		rule->learns = true;
 		rule->filled_psn = arrival->psn;

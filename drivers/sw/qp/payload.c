@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Payload. Each byte is copied once: out in the pass of the ICRC, in to where it belongs. */
+/* Payload. Each byte is copied once: out while computing the ICRC, in to its destination. */
 #include <linux/highmem.h>
 #include <linux/libnvdimm.h>
 #include <linux/skbuff.h>
@@ -10,11 +10,11 @@
 #include "sw/verbs/memory/odp.h"
 #include "wire/crc32.h"
 
-/* Or a page that cannot be brought in would be asked for again, for ever */
+/* Otherwise a page that cannot be faulted in would be retried for ever */
 static_assert(RHCA_PAGE_FAULT_MOST_NS <
 	      (RHCA_ODP_FAILURE_LIFE - 1ULL) * NSEC_PER_SEC / HZ);
 
-/* What is done with each piece of memory; a constant wherever it is used, and so in line */
+/* Called for each piece of memory; always a constant, so that it is inlined */
 typedef void (*piece_fn)(void *with, void *at, unsigned int bytes);
 
 static void append_piece(void *packet, void *at, unsigned int bytes)
@@ -32,7 +32,7 @@ static void copy_checked(void *with, void *at, unsigned int bytes)
 
 /* Payload that is copied to memory */
 struct source {
-	const struct sk_buff *skb;	/* the packet, unless @data has it in one piece */
+	const struct sk_buff *skb;	/* the packet, unless @data points to it */
 	const u8 *data;			/* next byte; or NULL */
 	unsigned int offset;		/* of the next byte in @skb */
 };
@@ -55,7 +55,7 @@ static void copy_piece(void *with, void *at, unsigned int bytes)
 	}
 }
 
-/* Is the memory there? */
+/* Only check that the memory is resident */
 static void only_look(void *with, void *at, unsigned int bytes)
 {
 }
@@ -65,7 +65,7 @@ static void write_piece_back(void *with, void *at, unsigned int bytes)
 	arch_wb_cache_pmem(at, bytes);
 }
 
-/* Page by page; @ahead from @addr on are going to be moved. Returns as rhca_mem_to_packet() */
+/* Call @fn page by page; @ahead: bytes needed from @addr on. Returns as rhca_mem_to_packet() */
 static __always_inline int move(const struct rhca_mem *mem, u64 addr, u32 bytes,
 				u32 ahead, piece_fn fn, void *with)
 {
@@ -90,14 +90,14 @@ static __always_inline int move(const struct rhca_mem *mem, u64 addr, u32 bytes,
 
 /**
  * rhca_mem_to_packet - Append memory to a packet
- * @mem: the memory; rhca_mem_allows() has said yes
+ * @mem: the memory; rhca_mem_allows() was true
  * @addr: first address
  * @bytes: how many
  * @ahead: how many the packets from this one on need
  * @packet: the packet, protected and not yet sealed
  *
- * Return: 0; -EFAULT for an address that is no memory; -EINPROGRESS for a page that
- * is being brought in: try again soon.
+ * Return: 0; -EFAULT for an invalid address; -EINPROGRESS while a page is being faulted in: retry
+ * soon.
  */
 int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
 		       u32 ahead, struct rhca_packet *packet)
@@ -107,9 +107,9 @@ int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
 
 /**
  * rhca_rx_to_mem - Copy the payload of a packet to memory
- * @mem: the memory; rhca_mem_allows() has said yes
+ * @mem: the memory; rhca_mem_allows() was true
  * @addr: first address
- * @ahead: how many bytes the message has from there on
+ * @ahead: bytes of the message from there on
  * @rx: the packet
  *
  * Return: as rhca_mem_to_packet().
@@ -124,10 +124,10 @@ int rhca_rx_to_mem(const struct rhca_mem *mem, u64 addr, u32 ahead,
 
 /**
  * rhca_checked_to_mem - Copy payload to memory and compute its CRC
- * @mem: the memory; rhca_mem_allows() has said yes
+ * @mem: the memory; rhca_mem_allows() was true
  * @addr: first address
  * @bytes: how many
- * @ahead: how many the message has from there on
+ * @ahead: bytes of the message from there on
  * @check: the payload
  *
  * Context: between rhca_crc32_begin() and rhca_crc32_end().
@@ -140,8 +140,8 @@ int rhca_checked_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
 }
 
 /*
- * Write cache lines back to memory that keeps them; pmem_wmb() has to follow. What is no memory
- * any more is left out. @mem: rhca_mem_allows() has said yes.
+ * Write cache lines back to persistent memory; the caller needs pmem_wmb() next. Skips memory that
+ * is gone. @mem: rhca_mem_allows() was true.
  */
 void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes)
 {
@@ -150,14 +150,14 @@ void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes)
 
 /* Position in a scatter/gather list */
 struct sge_walk {
-	struct rhca_span span;	/* what is left of the span */
+	struct rhca_span span;	/* rest of the span */
 	u64 addr;		/* address of the next piece */
 	u32 bytes;		/* its size */
 	u32 ahead;		/* bytes of its entry from @addr on */
 	u32 lkey;		/* its key */
 };
 
-/* The next piece that lies in one entry; false at the end */
+/* Advance to the next piece within one entry; false at the end */
 static bool next_piece(struct sge_walk *walk)
 {
 	struct rhca_span *span = &walk->span;
@@ -180,7 +180,7 @@ static bool next_piece(struct sge_walk *walk)
 	return false;
 }
 
-/* The memory of a local key, if the list may name the range in this way */
+/* Get the memory of a local key if the list may access the range */
 static struct rhca_mem *get_local(struct rhca_verbs_qp *qp,
 				  const struct sge_walk *walk, int access)
 {
@@ -195,7 +195,7 @@ static struct rhca_mem *get_local(struct rhca_verbs_qp *qp,
 	return NULL;
 }
 
-/* Entry by entry: the key of each is asked for anew */
+/* Call @fn entry by entry, checking the key of each */
 static __always_inline enum ib_wc_status
 move_span(struct rhca_verbs_qp *qp, const struct rhca_span *span, int access,
 	  piece_fn fn, void *with)
@@ -218,12 +218,12 @@ move_span(struct rhca_verbs_qp *qp, const struct rhca_span *span, int access,
 
 /**
  * rhca_gather - Append a span of a scatter/gather list to a packet
- * @qp: whose protection domain counts, unless @span names another
+ * @qp: gives the protection domain, unless @span has one
  * @span: what to append
  * @packet: the packet, protected and not yet sealed
  *
- * Return: IB_WC_SUCCESS; IB_WC_LOC_PROT_ERR when a key or range is not allowed;
- * RHCA_WC_PAGE_FAULT when a page is being brought in: try again soon.
+ * Return: IB_WC_SUCCESS; IB_WC_LOC_PROT_ERR if a key or range is not allowed; RHCA_WC_PAGE_FAULT
+ * while a page is being faulted in: retry soon.
  */
 enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp, const struct rhca_span *span,
 			      struct rhca_packet *packet)
@@ -233,13 +233,12 @@ enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp, const struct rhca_span *
 
 /**
  * rhca_scatter - Copy the payload of a packet to a span of a scatter/gather list
- * @qp: whose protection domain counts, unless @span names another
- * @span: where to
+ * @qp: gives the protection domain, unless @span has one
+ * @span: the destination
  * @rx: the packet
  *
- * Return: IB_WC_SUCCESS; IB_WC_LOC_LEN_ERR when the list is too short;
- * IB_WC_LOC_PROT_ERR when a key or range is not allowed; RHCA_WC_PAGE_FAULT when a
- * page is being brought in: try again soon.
+ * Return: IB_WC_SUCCESS; IB_WC_LOC_LEN_ERR if the list is too short; IB_WC_LOC_PROT_ERR if a key or
+ * range is not allowed; RHCA_WC_PAGE_FAULT while a page is being faulted in: retry soon.
  */
 enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp, const struct rhca_span *span,
 			       const struct rhca_rx *rx)
@@ -250,9 +249,9 @@ enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp, const struct rhca_span 
 }
 
 /**
- * rhca_scatter_ready - Could a span take payload now?
- * @qp: whose protection domain counts, unless @span names another
- * @span: where to
+ * rhca_scatter_ready - Is a span ready to receive payload?
+ * @qp: gives the protection domain, unless @span has one
+ * @span: the destination
  *
  * Return: as rhca_scatter().
  */
@@ -264,8 +263,8 @@ enum ib_wc_status rhca_scatter_ready(struct rhca_verbs_qp *qp,
 
 /**
  * rhca_scatter_bytes - Copy bytes to a span of a scatter/gather list
- * @qp: whose protection domain counts, unless @span names another
- * @span: where to
+ * @qp: gives the protection domain, unless @span has one
+ * @span: the destination
  * @data: @span->bytes bytes
  *
  * Return: as rhca_scatter().
@@ -280,9 +279,9 @@ enum ib_wc_status rhca_scatter_bytes(struct rhca_verbs_qp *qp,
 }
 
 /**
- * rhca_scatter_checked - Copy payload to a span, and compute its CRC
- * @qp: whose protection domain counts, unless @span names another
- * @span: where to
+ * rhca_scatter_checked - Copy payload to a span and compute its CRC
+ * @qp: gives the protection domain, unless @span has one
+ * @span: the destination
  * @check: the payload
  *
  * Context: between rhca_crc32_begin() and rhca_crc32_end().

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Payload between packets and the memory that keys name. */
+/* Copying of payload between packets and memory regions. */
 #ifndef RHCA_SW_QP_PAYLOAD_H
 #define RHCA_SW_QP_PAYLOAD_H
 
@@ -11,24 +11,24 @@
 
 struct rhca_packet;
 
-/* No completion has this status: a page of local memory is being brought in; try again */
+/* Never in a completion: a page of local memory is being faulted in, retry */
 #define RHCA_WC_PAGE_FAULT	((enum ib_wc_status)(IB_WC_GENERAL_ERR + 1))
 
 /* Payload whose CRC is computed while it is copied */
 struct rhca_check {
 	const u8 *data;	/* next byte */
 	bool vectors;	/* from rhca_crc32_begin() */
-	u32 crc;	/* CRC of what has been copied */
+	u32 crc;	/* CRC so far */
 };
 
 /* A range of bytes in a scatter/gather list */
 struct rhca_span {
 	const struct ib_sge *sge;		/* the list */
 	u32 num_sge;			/* its entries */
-	u32 offset;			/* first byte, counted through the list */
+	u32 offset;			/* first byte, counted from the start of the list */
 	u32 bytes;			/* how many */
-	struct ib_pd *pd;		/* that its keys have to be of; NULL: the QP's */
-	struct rhca_mem **held;		/* for rhca_mem_hold(); released at the end of the pass */
+	struct ib_pd *pd;		/* protection domain of its keys; NULL: the QP's */
+	struct rhca_mem **held;		/* for rhca_mem_hold(); released at the end of the turn */
 };
 
 enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp,

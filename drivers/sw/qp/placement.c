@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RDMA FLUSH, IBTA vol. 1, annex A19: the requester learns when what it wrote before has got to
- * where it wants it. Requests of a QP are executed in order, by processors whose caches are
- * coherent: global visibility takes no more than a barrier. Persistence takes writing cache
- * lines back: a little at once, what is longer in portions when the answer is due, since a
- * region may have gigabytes. What relies on that order waits.
+ * RDMA FLUSH, IBTA vol. 1, annex A19: tells the requester that earlier writes have reached the
+ * requested placement. A QP's requests are executed in order, by CPUs with coherent caches, so
+ * global visibility only needs a barrier. Persistence needs cache lines written back: a little at
+ * once, larger ranges in portions when the answer is due, since a region may have gigabytes.
+ * Requests that rely on the order wait.
  */
 #include <linux/sizes.h>
 
@@ -13,9 +13,9 @@
 #include "sw/qp/recv_half.h"
 #include "sw/verbs/memory/mw.h"
 
-/* Written back with bottom halves off: some 0.1 ms at 2 GB/s */
+/* Written back with bottom halves off: takes some 0.1 ms at 2 GB/s */
 #define PORTION_BYTES	SZ_256K
-/* Written back as the request comes, some 8 us: a block may have 64 of them */
+/* Written back when the request arrives, in some 8 us: a block may have 64 of them */
 #define AT_ONCE_BYTES	SZ_16K
 
 static int access_of(u8 placement)
@@ -75,7 +75,7 @@ static void describe(struct rhca_resource *res, const struct rhca_rx *rx)
  * @qp: the QP
  * @rx: the request
  *
- * Unlike that of a WRITE, the key of a FLUSH of no bytes counts.
+ * Unlike for a WRITE, the key is checked even for zero bytes.
  *
  * Context: recv.lock held.
  */
@@ -97,7 +97,7 @@ static u64 bytes_of(const struct rhca_resource *res, const struct rhca_mem *mem)
 	return res->whole ? mem->length : res->length;
 }
 
-/* A repeated request is only answered again: its key may have gone since, A19 */
+/* A duplicate is only answered again, as its key may have been invalidated, A19 */
 static void mark_placed(struct rhca_resource *res)
 {
 	pmem_wmb();
@@ -105,9 +105,9 @@ static void mark_placed(struct rhca_resource *res)
 }
 
 /**
- * rhca_flush_begin - Take a FLUSH that has been checked
+ * rhca_flush_begin - Start a FLUSH that has been checked
  * @qp: the QP
- * @res: the resource that will answer it; what is asked for is filled in
+ * @res: the resource that will answer it; filled in
  * @rx: the request
  *
  * Context: recv.lock held.
@@ -127,7 +127,7 @@ void rhca_flush_begin(struct rhca_sw_qp *qp, struct rhca_resource *res,
 	}
 }
 
-/* True when all of it has been written back */
+/* True if all of it has been written back */
 static bool write_back_portion(struct rhca_responder *recv,
 			       const struct rhca_resource *res,
 			       const struct rhca_mem *mem)
@@ -142,20 +142,20 @@ static bool write_back_portion(struct rhca_responder *recv,
 }
 
 /**
- * rhca_flush_place - Bring data to where a FLUSH wants it
+ * rhca_flush_place - Write data back as a FLUSH requests
  * @qp: the QP
- * @res: what it asks for; the oldest resource that is not answered
+ * @res: the FLUSH, the oldest unanswered resource
  *
  * Context: recv.lock held.
- * Return: 0 when it is there; -EAGAIN when there is more to do, and others should
- * run first; -EACCES when the key has been taken away since the request came.
+ * Return: 0 if complete; -EAGAIN if there is more to do and others should run first; -EACCES if the
+ * key was invalidated since the request arrived.
  */
 int rhca_flush_place(struct rhca_sw_qp *qp, struct rhca_resource *res)
 {
 	struct rhca_mem *mem;
 	bool done;
 
-	smp_wmb();	/* what was written before the answer that says so */
+	smp_wmb();	/* order the writes before the answer */
 	if (!(res->placement & RHCA_PLACE_PERSISTENT))
 		return 0;
 	mem = hold_memory(qp, res);

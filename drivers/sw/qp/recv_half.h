@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The receive half of a QP: what all parts of the responder take from it. */
+/* The receive half of a QP: helpers for all parts of the responder. */
 #ifndef RHCA_SW_QP_RECV_HALF_H
 #define RHCA_SW_QP_RECV_HALF_H
 
@@ -10,7 +10,7 @@
 #include "sw/verbs/memory/mw.h"
 
 /**
- * rhca_pause_recv - Send no responses for a while: the turn ends with it
+ * rhca_pause_recv - Pause the responses; the turn ends with it
  * @qp: the QP; the caller owns the turn of its responder
  * @pause: why
  * @delay_ns: how long
@@ -23,7 +23,7 @@ static inline void rhca_pause_recv(struct rhca_sw_qp *qp, enum rhca_pause pause,
 	WRITE_ONCE(qp->recv.turn.not_before, ktime_get_ns() + delay_ns);
 }
 
-/* The memory of a peer's key, if the QP may use the range; it may go at any time: check anew */
+/* Get the memory of a peer's key if the QP may access the range; may be invalidated at any time */
 static inline struct rhca_mem *rhca_responder_hold(struct rhca_sw_qp *qp,
 						   u32 rkey, u64 va, u32 length,
 						   int access)
@@ -42,7 +42,7 @@ static inline struct rhca_mem *rhca_responder_hold(struct rhca_sw_qp *qp,
 	return rhca_mem_hold_remote(&qp->recv.held, &remote);
 }
 
-/* 0, -ENOENT when none is posted, or another error: it is not usable */
+/* Returns 0, -ENOENT if none is posted, or another error if it is unusable */
 static inline int rhca_responder_take_wqe(struct rhca_sw_qp *qp)
 {
 	if (qp->base.srq)
@@ -51,7 +51,7 @@ static inline int rhca_responder_take_wqe(struct rhca_sw_qp *qp)
 	return rhca_rq_take(&qp->base.rq, qp->recv.wqe);
 }
 
-/* Bytes of the receive request that was taken; recv.held of this pass */
+/* Bytes of the current receive request; uses recv.held */
 static inline struct rhca_span rhca_receive_span(struct rhca_sw_qp *qp, u32 offset, u32 bytes)
 {
 	return (struct rhca_span) {
@@ -59,7 +59,7 @@ static inline struct rhca_span rhca_receive_span(struct rhca_sw_qp *qp, u32 offs
 		.num_sge = qp->recv.wqe->num_sge,
 		.offset	 = offset,
 		.bytes	 = bytes,
-		/* What is posted to a shared queue names memory of that one's domain, 10.2.3 */
+		/* Receives of a shared queue use memory of that queue's domain, 10.2.3 */
 		.pd	 = qp->base.srq ? qp->base.srq->ibsrq.pd : qp->base.pd,
 		.held	 = &qp->recv.held,
 	};

@@ -6,17 +6,17 @@
 #include "sw/qp/rtt.h"
 #include "wire/psn.h"
 
-/* Waiting in queues of less than this is a busy host's, not a full switch's */
+/* Less queueing delay than this is due to a busy host, not a full switch */
 #define LEAST_QUEUEING_NS	(250U * NSEC_PER_USEC)
 
-/* Paths of RoCE are shorter: who has never seen less began when the queue was full already */
+/* RoCE paths are shorter: a higher minimum means that the queue was full from the start */
 #define LONGEST_PATH_NS		(4U * NSEC_PER_MSEC)
 
-/* A window: to read a clock twice takes a twentieth of the time of a request of 64 bytes */
+/* A window. Reading the clock twice takes a twentieth of the time of a 64-byte request */
 #define NOT_TIMED	128
 
 /**
- * rhca_rtt_ends - Is the packet that is timed answered by this?
+ * rhca_rtt_ends - Does this acknowledge the timed packet?
  * @rtt: the estimate
  * @upto: all PSNs before this have arrived
  */
@@ -36,9 +36,9 @@ static void note_least(struct rhca_rtt *rtt, u32 sample, u64 now)
 }
 
 /**
- * rhca_rtt_end - The packet that is timed has been answered
- * @rtt: the estimate, for which rhca_rtt_ends() has said yes
- * @now: ns, of the clock that rhca_rtt_begin() got
+ * rhca_rtt_end - Take a sample when the timed packet is acknowledged
+ * @rtt: the estimate, for which rhca_rtt_ends() was true
+ * @now: ns, of the clock passed to rhca_rtt_begin()
  */
 void rhca_rtt_end(struct rhca_rtt *rtt, u64 now)
 {
@@ -60,13 +60,12 @@ void rhca_rtt_end(struct rhca_rtt *rtt, u64 now)
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_end);
 
 /**
- * rhca_rtt_repeat_answered - What was missing has been repeated, and answered
+ * rhca_rtt_repeat_answered - A retransmission after a loss was answered
  * @rtt: the estimate
  * @answer_ns: how long that took
  *
- * Until a packet that is sent for the first time is answered in time there is no better
- * estimate: where the first window was lost in a full queue that may be long. Nothing is
- * known of the path without queues by it.
+ * Used until a first transmission gives a better estimate, which may take long if a full queue has
+ * dropped the first window. It says nothing about the path without queueing.
  */
 void rhca_rtt_repeat_answered(struct rhca_rtt *rtt, u32 answer_ns)
 {
@@ -78,7 +77,7 @@ void rhca_rtt_repeat_answered(struct rhca_rtt *rtt, u32 answer_ns)
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_repeat_answered);
 
 /**
- * rhca_rtt_forget - Packets are sent again
+ * rhca_rtt_forget - Packets are retransmitted: discard the sample in progress
  * @rtt: the estimate
  * @psn: the first of them
  */
@@ -91,13 +90,13 @@ void rhca_rtt_forget(struct rhca_rtt *rtt, u32 psn)
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_forget);
 
 /**
- * rhca_rtt_is_queued - Do packets wait in queues of the path?
+ * rhca_rtt_is_queued - Does the path have queueing delay?
  * @rtt: the estimate
  *
- * A loss means that a queue was full only if they do: without, it is the wire's.
+ * Only then a loss means a full queue; without it, the wire lost the packet.
  *
- * Return: true when they take a quarter longer than they can, and 250 us at least; or
- * when none has ever arrived that could tell.
+ * Return: true if the round trip exceeds the minimum by a quarter, and by at least 250 us, or if
+ * there is no sample.
  */
 bool rhca_rtt_is_queued(const struct rhca_rtt *rtt)
 {
@@ -108,7 +107,7 @@ bool rhca_rtt_is_queued(const struct rhca_rtt *rtt)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_is_queued);
 
-/* When an answer counts as late: RFC 6298's RTO without its lower bound, ns; 0: no sample yet */
+/* When an answer is late: RFC 6298's RTO without its lower bound, ns; 0: no sample yet */
 u64 rhca_rtt_timeout(const struct rhca_rtt *rtt)
 {
 	return rtt->smoothed + 4ULL * rtt->deviation;
@@ -116,14 +115,14 @@ u64 rhca_rtt_timeout(const struct rhca_rtt *rtt)
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_timeout);
 
 /**
- * rhca_rtt_ack_ns - How long an acknowledgement is waited for until a retry is taken
+ * rhca_rtt_ack_ns - How long to wait for an acknowledgement before using up a retry
  * @rtt: the estimate
  * @asked: the QP's ACK timeout, ns
  *
- * In a queue that is longer than that nothing is lost yet, and to send it all again would
- * make the queue longer: 84 ms are 1000 packets at 400 Mbit/s, and perftest asks for 67.
+ * With a queue longer than the timeout nothing is lost yet, and retransmitting it all would make
+ * the queue longer: 1000 packets at 400 Mbit/s take 84 ms, and perftest sets 67 ms.
  *
- * Return: the timeout, or as long as an answer takes, as far as the standard goes, ns
+ * Return: the timeout, or up to the standard's limit the time an answer takes, ns
  */
 u64 rhca_rtt_ack_ns(const struct rhca_rtt *rtt, u64 asked)
 {
@@ -131,16 +130,16 @@ u64 rhca_rtt_ack_ns(const struct rhca_rtt *rtt, u64 asked)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_ack_ns);
 
-/* A softirq may be late by so much without anything being lost */
+/* A softirq may be this late without any loss */
 #define PROBE_LEAST_NS		((u64)NSEC_PER_MSEC)
 #define PROBE_RECOVERING_NS	(200ULL * NSEC_PER_USEC)
 
-/* As long as nothing has been measured */
+/* Until there is a sample */
 #define PROBE_FIRST_NS		((u64)LONGEST_PATH_NS)
 
 /*
- * Where no queue is full, a packet too many costs less than to wait for one that is lost
- * (RFC 8985, 7.2). In a full queue all are late, and each that is repeated makes it worse.
+ * Without queueing, one packet too many costs less than waiting for a lost one (RFC 8985, 7.2). In
+ * a full queue all are late, and each retransmission makes it worse.
  */
 static u64 late(const struct rhca_rtt *rtt, bool recovering, u32 answer_ns)
 {
@@ -152,13 +151,13 @@ static u64 late(const struct rhca_rtt *rtt, bool recovering, u32 answer_ns)
 }
 
 /**
- * rhca_rtt_probe_ns - How long an answer is waited for before a packet is repeated
+ * rhca_rtt_probe_ns - How long to wait for an answer before retransmitting a packet
  * @rtt: the estimate
- * @recovering: something has been lost: what is repeated may be, too
- * @answer_ns: how long what is repeated is not answered, where that has been measured and
- *	       is what is waited for: a whole window in the queue took longer; else 0
- * @tries: times that it has been waited in vain, each twice as long
- * @most: not longer than that, ns
+ * @recovering: there was a loss: retransmissions may be lost, too
+ * @answer_ns: measured time to the answer of a retransmission, if waiting for one: without a window
+ *	queued before it that is less than a round trip; else 0
+ * @tries: unanswered probes so far, each of which doubles the wait
+ * @most: upper limit, ns
  */
 u64 rhca_rtt_probe_ns(const struct rhca_rtt *rtt, bool recovering, u32 answer_ns,
 		      u32 tries, u64 most)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Round-trip time of a connection, as RFC 6298 estimates it, in ns. Pure: no clock, lock or
- * packet in it. One packet is timed at a time: it asks for an acknowledgement and is sent for
- * the first time (Karn's rule: of one that was repeated nobody knows which copy is answered).
+ * Round-trip time of a connection, as RFC 6298 estimates it, in ns. Pure: no clock, lock or packet
+ * in it. One packet is timed at a time, with AckReq set and sent for the first time (Karn's rule:
+ * after a retransmission it is unknown which copy was answered).
  */
 #ifndef RHCA_SW_QP_RTT_H
 #define RHCA_SW_QP_RTT_H
@@ -12,27 +12,27 @@
 #include "wire/psn.h"
 
 /*
- * Later than so many times what repeats take to be answered is late: as 2 round trips and
- * 4 deviations are, for what only a mean is known of. Round trips of what is sent for the
- * first time are longer, by the window before it.
+ * A retransmission's answer is late after this multiple of its mean. Only the mean is known, so
+ * this stands for 2 round trips and 4 deviations. First transmissions take longer, by the window
+ * queued before them.
  */
 #define RHCA_LATE_ANSWERS	4ULL
 
-/* 9.7.6.1.3 lets the interval be up to four times, 1 << this, what was asked for */
+/* 9.7.6.1.3 allows up to four times, 1 << this, the configured timeout */
 #define RHCA_ACK_TIMEOUT_SHIFT	2
 
 /* Round-trip time of a connection */
 struct rhca_rtt {
-	u64 sent_at;	/* when @psn was sent, ns; 0: nothing is timed */
+	u64 sent_at;	/* when @psn was sent, ns; 0: none is timed */
 	u64 least_at;	/* when @least was measured, ns */
-	u32 psn : 24;	/* the packet that is timed */
-	u32 skip : 8;	/* so many packets from @psn on are not timed */
-	u32 smoothed;	/* SRTT, ns; 0: there has been no sample */
+	u32 psn : 24;	/* the timed packet */
+	u32 skip : 8;	/* packets from @psn on not to time */
+	u32 smoothed;	/* SRTT, ns; 0: no sample yet */
 	u32 deviation;	/* RTTVAR, ns */
-	u32 least;	/* the least of the last RHCA_RTT_LEAST_NS, ns: the path without queues */
+	u32 least;	/* minimum of the last RHCA_RTT_LEAST_NS, ns: the path without queueing */
 };
 
-/* Routes change: what was the shortest way longer ago does not count */
+/* Routes change: older minima do not count */
 #define RHCA_RTT_LEAST_NS	(10ULL * 1000000000)
 
 static inline bool rhca_rtt_is_idle(const struct rhca_rtt *rtt)
@@ -41,8 +41,8 @@ static inline bool rhca_rtt_is_idle(const struct rhca_rtt *rtt)
 }
 
 /*
- * Is @psn, which asks for an acknowledgement, to be timed? The clock need be read
- * only then: where packets wait in no queue it is enough to time some.
+ * Should @psn, which has AckReq set, be timed? Saves reading the clock: without queueing it is
+ * enough to time some packets.
  */
 static inline bool rhca_rtt_is_due(const struct rhca_rtt *rtt, u32 psn)
 {

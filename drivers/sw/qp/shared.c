@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who has many connections to one host and posts to one after the other sends packets that are
- * alone, and gets acknowledgements that are. Such packets share a block. It has one UDP source
- * port, but which one a packet has is for the sender to choose, A17.4.5, as long as packets
- * that must stay in order keep to theirs, since switches spread ports over links. So a request
- * takes the port of a block only while its QP has nothing else under way, and what follows has
- * the same until all is acknowledged. An acknowledgement may overtake another, since it
- * acknowledges all before it, but no response to a READ or an atomic.
+ * A user that posts to many connections to one host in turn sends lone packets and gets lone
+ * acknowledgements. These share a block. A block has one UDP source port, which the sender may
+ * choose per packet, A17.4.5, as long as packets that must stay in order keep theirs, since
+ * switches distribute ports over links. So a request takes the port of a block only if its QP has
+ * nothing in flight, and later packets keep that port until all are acknowledged. An
+ * acknowledgement may overtake another, as it is cumulative, but not a response to a READ or
+ * atomic.
  */
 #include <linux/etherdevice.h>
 #include <rhca/compat.h>
@@ -15,7 +15,7 @@
 #include "core/rules/lag.h"
 
 /**
- * rhca_shared_begin - Begin an empty block
+ * rhca_shared_begin - Start an empty block
  * @shared: filled in
  */
 void rhca_shared_begin(struct rhca_shared_block *shared)
@@ -27,7 +27,7 @@ void rhca_shared_begin(struct rhca_shared_block *shared)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_shared_begin);
 
-/* Do packets to both leave with the same network headers, but for the source port? */
+/* Do packets to both have the same network headers except for the source port? */
 static bool same_headers(const struct rhca_address *a,
 			 const struct rhca_address *b)
 {
@@ -43,13 +43,13 @@ static bool same_headers(const struct rhca_address *a,
 	       rhca_gid_equal(&one->sgid, &other->sgid);
 }
 
-/* A flow label has been asked for, and it gives the source port */
+/* A configured flow label determines the source port */
 static bool same_port(const struct rhca_flow *a, const struct rhca_flow *b)
 {
 	return !a->flow_label || a->udp_sport == b->udp_sport;
 }
 
-/* Each QP has a member of a LAG, but few ports are one */
+/* Every QP is assigned a LAG member, but few ports are a LAG */
 static bool same_member(const struct rhca_tx_list *tx,
 			const struct rhca_verbs_qp *qp)
 {
@@ -64,8 +64,8 @@ static bool same_member(const struct rhca_tx_list *tx,
 }
 
 /*
- * Filters may know partitions, and see one BTH of a block. A small request is as long as an
- * acknowledgement, which no switch may mark in place of dropping it.
+ * Filters may check P_Keys but see one BTH per block. ECN must match as well: a small request is as
+ * long as an acknowledgement, which switches must not mark instead of dropping.
  */
 static bool goes_along(const struct rhca_shared_block *shared,
 		       const struct rhca_verbs_qp *qp, const struct rhca_path *path,
@@ -81,7 +81,7 @@ static bool goes_along(const struct rhca_shared_block *shared,
 	       same_port(&tx->path->address.flow, &path->address.flow);
 }
 
-/* False where packets to this destination do not go in blocks */
+/* False if packets to this destination cannot be sent as blocks */
 static bool open_block(struct rhca_shared_block *shared,
 		       const struct rhca_verbs_qp *qp, struct rhca_path *path)
 {
@@ -91,18 +91,18 @@ static bool open_block(struct rhca_shared_block *shared,
 }
 
 /**
- * rhca_shared_begin_packet - Begin a packet that is alone
- * @shared: sends what it has, if the packet cannot follow that
+ * rhca_shared_begin_packet - Start a lone packet
+ * @shared: sent first if the packet cannot be added
  * @packet: filled in
- * @qp: whose it is; nothing that must not be overtaken is under way
- * @path: where it goes
+ * @qp: the sender, with nothing in flight that must not be overtaken
+ * @path: its destination
  * @fields: of the BTH
  * @payload_bytes: how many it will have
  *
- * Context: bottom halves off until the packet has been added or dropped, RCU read
- * side until the block has left.
- * Return: false where the packet cannot be in a block, or without memory: then it is
- * sent in another way.
+ * Context: bottom halves off until the packet has been added or dropped, RCU read side until the
+ * block is sent.
+ * Return: false if the packet cannot be in a block, or without memory: the caller then sends it in
+ * another way.
  */
 bool rhca_shared_begin_packet(struct rhca_shared_block *shared,
 			      struct rhca_packet *packet,
@@ -133,7 +133,7 @@ bool rhca_shared_begin_packet(struct rhca_shared_block *shared,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_shared_begin_packet);
 
-/* Each of the senders gets to know, as soon as no lock is held */
+/* Report the result to the senders, to be handled without locks */
 static void note_left(struct rhca_shared_block *shared)
 {
 	struct rhca_sw_qp *qp;
@@ -149,12 +149,12 @@ static void note_left(struct rhca_shared_block *shared)
 
 /**
  * rhca_shared_add - Add a sealed packet
- * @shared: sends what it has, if there is no room left
- * @packet: begun by rhca_shared_begin_packet()
- * @sender: whose request it is, with a reference that the block takes over; NULL for
- *	an acknowledgement
+ * @shared: sent first if it is full
+ * @packet: from rhca_shared_begin_packet()
+ * @sender: QP of the request, with a reference that the block takes over; NULL for an
+ *	acknowledgement
  *
- * Return: false when the packet has been dropped, as if the wire had lost it.
+ * Return: false if the packet was dropped, as if lost on the wire.
  */
 bool rhca_shared_add(struct rhca_shared_block *shared,
 		     struct rhca_packet *packet, struct rhca_sw_qp *sender)
@@ -163,7 +163,7 @@ bool rhca_shared_add(struct rhca_shared_block *shared,
 
 	if (!rhca_tx_list_add(&shared->tx, packet))
 		return false;
-	if (rhca_shared_packets(shared) <= before)	/* it is in a new one */
+	if (rhca_shared_packets(shared) <= before)	/* it started a new block */
 		note_left(shared);
 	if (sender) {
 		sender->send.shared_next = shared->senders;
@@ -174,8 +174,8 @@ bool rhca_shared_add(struct rhca_shared_block *shared,
 EXPORT_SYMBOL_IF_KUNIT(rhca_shared_add);
 
 /**
- * rhca_shared_send - Send what is in the block
- * @shared: empty afterwards, and uses no memory
+ * rhca_shared_send - Send the block
+ * @shared: empty afterwards, without a memory reference
  *
  * Context: as rhca_tx_list_send().
  */
@@ -189,7 +189,7 @@ void rhca_shared_send(struct rhca_shared_block *shared)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_shared_send);
 
-/* A requester whose packet has left, with the block's reference; NULL when there is no more */
+/* Next requester whose packet was sent, with the block's reference, or NULL */
 struct rhca_sw_qp *rhca_shared_next_left(struct rhca_shared_block *shared)
 {
 	struct rhca_sw_qp *qp = shared->left;

@@ -8,13 +8,13 @@
 
 /* Lone packets of several QPs that leave as one block */
 struct rhca_shared_block {
-	struct rhca_tx_list tx;		/* path, counters, LAG member: all packets' */
+	struct rhca_tx_list tx;		/* path, counters, LAG member of all */
 	u16 pkey;			/* of all */
 	u8 ecn;				/* likewise */
-	/* In use by those whose packets are or were there: the next is likely to use it, too */
+	/* Memory last used by a packet's QP: the next one is likely to use it, too */
 	struct rhca_mem *held;
 	struct rhca_sw_qp *senders;	/* requesters with a packet in it, each with a reference */
-	struct rhca_sw_qp *left;	/* requesters whose packet has left */
+	struct rhca_sw_qp *left;	/* requesters whose packet was sent */
 };
 
 void rhca_shared_begin(struct rhca_shared_block *shared);
@@ -30,8 +30,8 @@ void rhca_shared_send(struct rhca_shared_block *shared);
 struct rhca_sw_qp *rhca_shared_next_left(struct rhca_shared_block *shared);
 
 /*
- * The next QP may go on with what this one has used, but not with memory that work
- * requests and packets take away: they do not wait long for who uses it.
+ * Keep a memory reference for the next QP, but not of memory that work requests and packets can
+ * invalidate: these do not wait long for users.
  */
 static inline void rhca_shared_keep(struct rhca_shared_block *shared,
 				    struct rhca_mem **held)
@@ -40,7 +40,7 @@ static inline void rhca_shared_keep(struct rhca_shared_block *shared,
 		swap(*held, shared->held);
 }
 
-/* Packets that wait in it for others */
+/* Packets in the block */
 static inline u32 rhca_shared_packets(const struct rhca_shared_block *shared)
 {
 	return shared->tx.block.segments;

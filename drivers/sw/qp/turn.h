@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Turns: who sends for one half of a QP, and when. One atomic word says it, and an event turns
- * one word into the next. These functions are pure: who uses them exchanges the word and does
- * what they ask for. Documentation/send-scheduler.rst has the table; KUnit walks all words and
+ * Turns: who sends for one half of a QP, and when. One atomic word holds the state, and events turn
+ * one word into the next. These functions are pure: callers exchange the word and carry out the
+ * returned action. Documentation/send-scheduler.rst has the table; KUnit walks all words and
  * events; scripts/check/turn.pml is the model that Spin checks.
  */
 #ifndef RHCA_SW_QP_TURN_H
@@ -15,76 +15,76 @@
 /* Parts of the word */
 #define RHCA_TURN_STATE		GENMASK(2, 0)	/* enum rhca_turn_state */
 #define RHCA_TURN_PAUSE		GENMASK(5, 3)	/* TIMED: enum rhca_pause */
-#define RHCA_TURN_KICKS		GENMASK(14, 8)	/* BIT(8 + enum rhca_kick): not seen yet */
-#define RHCA_TURN_LISTED	BIT(30)		/* in a CPU's list, which has a reference */
+#define RHCA_TURN_KICKS		GENMASK(14, 8)	/* BIT(8 + enum rhca_kick): pending kicks */
+#define RHCA_TURN_LISTED	BIT(30)		/* in a CPU's list, which holds a reference */
 #define RHCA_TURN_DYING		BIT(31)		/* the QP is being destroyed */
 
-/* What will happen to a half by itself */
+/* What happens next to a half */
 enum rhca_turn_state {
-	RHCA_TURN_IDLE,		/* nothing: an event has to come */
-	RHCA_TURN_QUEUED,	/* the tasklet of the CPU in whose list it is will run it */
-	/* somebody owns the turn: has the lock of the half, or waits for it */
+	RHCA_TURN_IDLE,		/* nothing until an event */
+	RHCA_TURN_QUEUED,	/* the tasklet of the CPU it is listed on will run it */
+	/* the turn is owned by a context that holds the half's lock or waits for it */
 	RHCA_TURN_RUNNING,
 	RHCA_TURN_TIMED,	/* its hrtimer will run it */
-	/* its only packet waits in a block that QPs share; who sends that says so */
+	/* its only packet is in a shared block, whose sender will end this */
 	RHCA_TURN_LENT,
 	RHCA_NUM_TURN_STATES
 };
 
-/* What a half that is TIMED waits for */
+/* What a TIMED half waits for */
 enum rhca_pause {
-	RHCA_NO_PAUSE,		/* it does not */
+	RHCA_NO_PAUSE,		/* not paused */
 	RHCA_PAUSE_POST_DELAY,	/* more requests, for some microseconds */
-	RHCA_PAUSE_PACE,	/* the time at which its rate allows the next packet */
+	RHCA_PAUSE_PACE,	/* the time when its rate allows the next packet */
 	RHCA_PAUSE_RNR,		/* the peer's receive buffers, 9.7.5.2.8 */
 	RHCA_PAUSE_LOCAL_FULL,	/* room in the local queue */
 	RHCA_PAUSE_PAGE_FAULT,	/* pages of memory with on-demand paging */
-	RHCA_PAUSE_MEM_BUSY,	/* packets that still use memory whose key is taken away */
+	RHCA_PAUSE_MEM_BUSY,	/* packets that still use invalidated memory */
 	RHCA_NUM_PAUSES
 };
 
 /* Why a half may have something to send */
 enum rhca_kick {
-	RHCA_KICK_POST,		/* requests were posted, or came from the peer */
-	RHCA_KICK_ACK,		/* responses have been taken */
+	RHCA_KICK_POST,		/* requests were posted or received */
+	RHCA_KICK_ACK,		/* responses were processed */
 	RHCA_KICK_TIMEOUT,	/* the ACK timeout has rewound the requester */
 	RHCA_KICK_RESUME,	/* a pause is over */
 	RHCA_KICK_BUDGET,	/* a turn ended early */
-	RHCA_KICK_STATE,	/* the QP's state allows more than before */
-	RHCA_KICK_REPEAT,	/* packets are to be sent again */
+	RHCA_KICK_STATE,	/* the QP's state now allows more */
+	RHCA_KICK_REPEAT,	/* packets must be retransmitted */
 	RHCA_NUM_KICKS
 };
 
-/* Where the turn that a kick begins is to run */
+/* Where to run the turn that a kick starts */
 enum rhca_kick_how {
-	RHCA_KICK_TAKE,		/* here, also if a tasklet was going to */
-	RHCA_KICK_RUN,		/* here, unless a tasklet is going to */
+	RHCA_KICK_TAKE,		/* here, even if queued for a tasklet */
+	RHCA_KICK_RUN,		/* here, unless queued for a tasklet */
 	RHCA_KICK_QUEUE,	/* in this CPU's tasklet */
 	RHCA_KICK_DELAY,	/* POST only: in the hrtimer, after the post delay */
 	RHCA_NUM_KICK_HOWS
 };
 
-/* How a turn has ended */
+/* How a turn ended */
 enum rhca_turn_end {
-	RHCA_END_EMPTY,	/* nothing more can be sent until something happens */
-	RHCA_END_MORE,	/* its budget was used up */
-	RHCA_END_PAUSE,	/* nothing may be sent before a point in time */
-	RHCA_END_LENT,	/* its only packet is in a block that QPs share */
+	RHCA_END_EMPTY,	/* nothing more to send until an event */
+	RHCA_END_MORE,	/* the budget was used up */
+	RHCA_END_PAUSE,	/* nothing may be sent before a certain time */
+	RHCA_END_LENT,	/* its only packet is in a shared block */
 	RHCA_NUM_TURN_ENDS
 };
 
-/* What who has exchanged the word does next */
+/* What to do after exchanging the word */
 enum rhca_turn_act {
 	RHCA_ACT_NONE,
-	RHCA_ACT_RUN,	/* it owns the turn now, and runs it */
-	RHCA_ACT_LIST,	/* it puts the half into this CPU's list */
-	RHCA_ACT_ARM,	/* it starts the hrtimer */
+	RHCA_ACT_RUN,	/* run the turn, which the caller now owns */
+	RHCA_ACT_LIST,	/* add the half to this CPU's list */
+	RHCA_ACT_ARM,	/* start the hrtimer */
 };
 
-/* What an event makes of a word */
+/* Result of an event */
 struct rhca_turn_step {
 	u32 word;
-	enum rhca_turn_act act;	/* when that is stored */
+	enum rhca_turn_act act;	/* once @word is stored */
 };
 
 #define RHCA_TURN_KICK(reason)	BIT(8 + (reason))
@@ -100,8 +100,8 @@ static inline enum rhca_pause rhca_turn_pause(u32 word)
 }
 
 /*
- * Does this kick end a pause early? Requests wait for more only while nothing else is going to
- * be sent. STATE ends each: what the QP waited for was another connection's.
+ * Do these kicks end a pause early? A post delay lasts only while nothing else is going to be sent.
+ * STATE ends any pause: what the QP waited for belongs to another connection.
  */
 static inline bool rhca_pause_yields(enum rhca_pause pause, u32 kicks)
 {
@@ -114,7 +114,7 @@ static inline bool rhca_pause_yields(enum rhca_pause pause, u32 kicks)
 	return kicks & any;
 }
 
-/* To another state. LISTED and DYING stay: they are about something else */
+/* Change the state. LISTED and DYING are independent of it */
 static inline u32 rhca_turn_to(u32 word, enum rhca_turn_state state)
 {
 	return (word & (RHCA_TURN_LISTED | RHCA_TURN_DYING)) | state;
@@ -125,7 +125,7 @@ static inline struct rhca_turn_step rhca_turn_stay(u32 word)
 	return (struct rhca_turn_step) { word, RHCA_ACT_NONE };
 }
 
-/* Who owns the turn sees all that has happened: the kicks are gone */
+/* The owner will see all that has happened: clear the kicks */
 static inline struct rhca_turn_step rhca_turn_run(u32 word)
 {
 	return (struct rhca_turn_step) {
@@ -133,7 +133,7 @@ static inline struct rhca_turn_step rhca_turn_run(u32 word)
 	};
 }
 
-/* An entry of a list that is there already will do */
+/* An existing list entry will do */
 static inline struct rhca_turn_step rhca_turn_queue(u32 word)
 {
 	return (struct rhca_turn_step) {
@@ -154,7 +154,7 @@ rhca_turn_pause_for(u32 word, enum rhca_pause pause)
 	};
 }
 
-/* Nobody owns the turn and nothing is in the way of it */
+/* The turn has no owner and may start */
 static inline struct rhca_turn_step rhca_turn_begin(u32 word,
 						    enum rhca_kick_how how)
 {
@@ -169,8 +169,8 @@ static inline struct rhca_turn_step rhca_turn_begin(u32 word,
 }
 
 /*
- * There may be something to send, which can be seen before the word is stored. A kick that
- * begins no turn is noted, and seen by the turn that is under way or comes.
+ * There may be something to send, visible before the word is stored. A kick that starts no turn is
+ * pending for the current or next one.
  */
 static inline struct rhca_turn_step
 rhca_turn_kick(u32 word, enum rhca_kick reason, enum rhca_kick_how how)
@@ -197,8 +197,8 @@ rhca_turn_kick(u32 word, enum rhca_kick reason, enum rhca_kick_how how)
 }
 
 /*
- * A turn has ended. The owner cleared the kicks before it looked at what there is to send: one
- * that is noted now may not have been seen. A kick never makes a turn longer. @word: RUNNING.
+ * A turn ends. The owner cleared the kicks before it looked for work, so it may not have seen work
+ * of a kick pending now. A kick never extends a turn. @word: RUNNING.
  */
 static inline struct rhca_turn_step
 rhca_turn_end(u32 word, enum rhca_turn_end how, enum rhca_pause pause)
@@ -223,8 +223,8 @@ rhca_turn_end(u32 word, enum rhca_turn_end how, enum rhca_pause pause)
 }
 
 /*
- * The hrtimer has fired, and the pause is over. In another state it is an older pause's, which
- * has ended early: a pause begins before its timer is started.
+ * The hrtimer fired, and the pause is over. In another state it belongs to an earlier pause that
+ * ended early: a pause is stored before its timer is started.
  */
 static inline struct rhca_turn_step rhca_turn_timer(u32 word,
 						    enum rhca_kick_how how)
@@ -234,7 +234,7 @@ static inline struct rhca_turn_step rhca_turn_timer(u32 word,
 	return rhca_turn_begin(word | RHCA_TURN_KICK(RHCA_KICK_RESUME), how);
 }
 
-/* The block with the only packet has left, or was @refused by the local queue. @word: LENT. */
+/* The shared block was sent, or was @refused by the local queue. @word: LENT. */
 static inline struct rhca_turn_step
 rhca_turn_block_left(u32 word, bool refused, enum rhca_kick_how how)
 {
@@ -243,7 +243,7 @@ rhca_turn_block_left(u32 word, bool refused, enum rhca_kick_how how)
 	return rhca_turn_stay(rhca_turn_to(word, RHCA_TURN_IDLE));
 }
 
-/* A tasklet is to look at the half, whatever its turn is */
+/* Have a tasklet visit the half, whatever its state */
 static inline struct rhca_turn_step rhca_turn_visit(u32 word)
 {
 	if (word & RHCA_TURN_LISTED)
@@ -253,7 +253,7 @@ static inline struct rhca_turn_step rhca_turn_visit(u32 word)
 	};
 }
 
-/* A tasklet has taken the half off its list. Stale where somebody else has taken the turn */
+/* A tasklet removed the half from its list. Stale if another context took the turn meanwhile */
 static inline struct rhca_turn_step rhca_turn_pop(u32 word)
 {
 	word &= ~RHCA_TURN_LISTED;
@@ -262,7 +262,7 @@ static inline struct rhca_turn_step rhca_turn_pop(u32 word)
 	return rhca_turn_run(word);
 }
 
-/* The half could not be put into a list: its QP has no reference left. @word: LISTED. */
+/* The half could not be listed since its QP has no reference left. @word: LISTED. */
 static inline struct rhca_turn_step rhca_turn_drop(u32 word)
 {
 	word &= ~RHCA_TURN_LISTED;
@@ -271,7 +271,7 @@ static inline struct rhca_turn_step rhca_turn_drop(u32 word)
 	return rhca_turn_stay(word);
 }
 
-/* No turn begins from now on. @word: not LENT, nor in a list: both hold a reference to the QP. */
+/* No turn starts from now on. @word: not LENT or listed: both hold a reference to the QP. */
 static inline struct rhca_turn_step rhca_turn_die(u32 word)
 {
 	word |= RHCA_TURN_DYING;

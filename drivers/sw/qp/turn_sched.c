@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Turns begin, wait and end, see turn.h for what may follow what. */
+/* Runs turns; turn.h defines the state machine. */
 #include <linux/ktime.h>
 #include <rhca/compat.h>
 #include <rhca/trace.h>
@@ -8,14 +8,14 @@
 #include "sw/qp/shared.h"
 #include "sw/verbs/section.h"
 
-/* What has been posted meanwhile is worth more than the timer's interrupt */
+/* Requests posted in this time outweigh the cost of the timer interrupt */
 #define POST_DELAY_NS	4000
 
 DEFINE_PER_CPU(struct rhca_turn_list, rhca_turn_lists);
 
 /* --- the word ----------------------------------------------------------------- */
 
-/* Into this CPU's list, with a reference. A QP that has none left is about to go: do nothing */
+/* Add to this CPU's list, with a reference. Without one the QP is being destroyed: ignore it */
 static void put_into_list(struct rhca_turn *turn)
 {
 	struct rhca_verbs_qp *qp = &turn->qp->base;
@@ -40,21 +40,21 @@ static void put_into_list(struct rhca_turn *turn)
 }
 
 /*
- * Not if it is left of a pause that has ended while the timer fired early, and armed itself
- * again: that cannot be cancelled
+ * A pending timer is a post delay's unless it expires at not_before: then it belongs to an ended
+ * pause, fired early and re-armed itself, which cannot be cancelled
  */
 static bool post_delay_pends(struct rhca_turn *turn)
 {
 	if (!hrtimer_is_queued(&turn->timer))
 		return false;
-	/* Whoever arms it while its time is read looks once more, see arm_again() */
+	/* A race with re-arming is harmless: arm_again() looks once more */
 	return data_race(hrtimer_get_expires(&turn->timer)) !=
 	       ns_to_ktime(READ_ONCE(turn->not_before));
 }
 
 /*
- * Requests wait for more: a timer that is pending already was a post delay's, and fires
- * soon enough. It reads the word after it has become not pending, see timer_fired().
+ * For a post delay a pending timer of an earlier one will do, as it expires soon enough.
+ * timer_fired() reads the word after the timer is no longer pending.
  */
 static void arm_timer(struct rhca_turn *turn, u32 word)
 {
@@ -83,12 +83,12 @@ static __always_inline bool act(struct rhca_turn *turn, struct rhca_turn_step st
 	return step.act == RHCA_ACT_RUN;
 }
 
-/* rhca/trace.h has a name for each */
+/* rhca/trace.h has names for all of them */
 static_assert(RHCA_NUM_TURN_STATES == 5);
 static_assert(RHCA_NUM_PAUSES == 7);
 static_assert(RHCA_NUM_KICKS == 7);
 
-/* @kick: a kick that @to does not show, since its turn begins */
+/* @kick: not in @to if it started a turn */
 static __always_inline void note(const struct rhca_turn *turn, u32 from, u32 to, u32 kick)
 {
 	if (trace_rhca_turn_enabled())
@@ -104,15 +104,15 @@ static bool is_long_pause(u32 word)
 }
 
 /**
- * rhca_turn_start - There may be something to send: a kick
+ * rhca_turn_start - Kick a half: there may be something to send
  * @turn: of the half
  * @reason: why
- * @how: where the turn is to run
+ * @how: where to run the turn
  *
- * A full barrier: what the kick is about is seen by the turn that comes.
+ * A full barrier: the resulting turn sees what caused the kick.
  *
- * Context: any; for a turn that may run here bottom halves off. The half's lock may be held.
- * Return: true when the caller owns the turn now, and has to run it.
+ * Context: any; bottom halves off if the turn may run here. The half's lock may be held.
+ * Return: true if the caller now owns the turn and must run it.
  */
 bool rhca_turn_start(struct rhca_turn *turn, enum rhca_kick reason,
 		     enum rhca_kick_how how)
@@ -124,7 +124,7 @@ bool rhca_turn_start(struct rhca_turn *turn, enum rhca_kick reason,
 		step = rhca_turn_kick(word, reason, how);
 	} while (!atomic_try_cmpxchg(&turn->word, &word, step.word));
 	note(turn, word, step.word, RHCA_TURN_KICK(reason));
-	/* Or requests that wait for more would wait as long */
+	/* Otherwise a post delay would last as long */
 	if (is_long_pause(word) && !is_long_pause(step.word))
 		hrtimer_try_to_cancel(&turn->timer);
 	return act(turn, step);
@@ -132,10 +132,10 @@ bool rhca_turn_start(struct rhca_turn *turn, enum rhca_kick reason,
 EXPORT_SYMBOL_IF_KUNIT(rhca_turn_start);
 
 /**
- * rhca_turn_finish - The owner's turn has ended
+ * rhca_turn_finish - End the turn that the caller owns
  * @turn: of the half
  * @how: in which way
- * @pause: RHCA_END_PAUSE: what is waited for, until turn->not_before
+ * @pause: for RHCA_END_PAUSE: the reason to wait until turn->not_before
  *
  * Context: the half's lock held, bottom halves off.
  */
@@ -154,7 +154,7 @@ void rhca_turn_finish(struct rhca_turn *turn, enum rhca_turn_end how,
 EXPORT_SYMBOL_IF_KUNIT(rhca_turn_finish);
 
 /**
- * rhca_turn_call_tasklet - Have a tasklet do what is left in send.deferred
+ * rhca_turn_call_tasklet - Have a tasklet process send.deferred
  * @turn: of a half of the QP
  *
  * Context: any.
@@ -172,7 +172,7 @@ void rhca_turn_call_tasklet(struct rhca_turn *turn)
 
 /* --- the tasklet of a CPU ----------------------------------------------------- */
 
-/* Most are requesters. Of a responder other lines are fetched, which does no harm */
+/* Most are requesters. For a responder this prefetches other lines, which is harmless */
 static void prefetch_next(const struct llist_node *node)
 {
 	const struct rhca_sw_qp *qp;
@@ -202,7 +202,7 @@ static bool others_follow(const struct rhca_turn_list *list)
 	return list->next || !llist_empty(&list->listed);
 }
 
-/* From here on the half may be put into a list again. Orders what is read then */
+/* From here on the half may be listed again. A barrier before the turn's reads */
 static bool take_from_list(struct rhca_turn *turn)
 {
 	struct rhca_turn_step step;
@@ -229,11 +229,11 @@ static void serve(struct rhca_turn *turn, struct rhca_shared_block *shared,
 	turn->ops->after(qp, &batch);
 	if (!batch.in_shared)
 		rhca_qp_put(&qp->base);
-	if (!batch.sent)	/* it took time all the same */
+	if (!batch.sent)	/* it took time nevertheless */
 		rhca_section_use(1, 0);
 }
 
-/* No packet is longer, and none may be left over: a turn that sends nothing comes back */
+/* The longest packet. Stop unless one fits: a turn that cannot send would be queued again */
 #define MOST_PACKET_BYTES	4096
 
 static bool section_goes_on(void)
@@ -256,7 +256,7 @@ static bool block_left(struct rhca_turn *turn, bool refused, bool here)
 	return act(turn, step);
 }
 
-/* What was posted while their packet waited may go now, or later where the section is used up */
+/* Requests posted while LENT are sent now, or later if the section's budget is used up */
 static void release_left(struct rhca_shared_block *shared)
 {
 	struct rhca_batch batch;
@@ -273,7 +273,7 @@ static void release_left(struct rhca_shared_block *shared)
 	}
 }
 
-/* Those who posted meanwhile, too */
+/* Includes those that posted meanwhile */
 static void all_served(struct rhca_turn_list *list)
 {
 	WRITE_ONCE(list->last_served, list->served);
@@ -281,7 +281,7 @@ static void all_served(struct rhca_turn_list *list)
 	WRITE_ONCE(list->num_posts, 0);
 }
 
-/* The packets of QPs that have only one to send share blocks */
+/* QPs with only one packet to send share blocks */
 static void run_listed(struct tasklet_struct *task)
 {
 	struct rhca_turn_list *list = container_of(task, struct rhca_turn_list, task);
@@ -289,7 +289,7 @@ static void run_listed(struct tasklet_struct *task)
 	bool begun = rhca_section_begin();
 	struct rhca_turn *turn;
 
-	if (!list->next)	/* else some of those are still to be served */
+	if (!list->next)	/* otherwise some of them have yet to run */
 		WRITE_ONCE(list->num_posts, 0);
 	list->answered = 0;
 	rhca_shared_begin(&shared);
@@ -311,7 +311,7 @@ static void run_listed(struct tasklet_struct *task)
 		all_served(list);
 }
 
-/* 6.12 and older do not relocate a module's per-CPU data: an address in an initializer is 0 */
+/* Up to 6.12 per-CPU data of modules is not relocated: an address in an initializer is 0 */
 void rhca_turn_lists_init(void)
 {
 	int cpu;
@@ -320,7 +320,7 @@ void rhca_turn_lists_init(void)
 		tasklet_setup(&per_cpu_ptr(&rhca_turn_lists, cpu)->task, run_listed);
 }
 
-/* No QP exists any more */
+/* After the last QP is gone */
 void rhca_turn_lists_exit(void)
 {
 	int cpu;
@@ -331,20 +331,20 @@ void rhca_turn_lists_exit(void)
 
 /* --- the timer ---------------------------------------------------------------- */
 
-/* A timer may be an older pause's, and early */
+/* The timer may be an earlier pause's and fire too early */
 static bool is_early(const struct rhca_turn *turn, u32 word)
 {
 	return is_long_pause(word) && ktime_get_ns() < READ_ONCE(turn->not_before);
 }
 
 /*
- * Meanwhile another CPU may have ended the pause, and begun a post delay whose timer this
- * moves: that is armed once more
+ * Another CPU may meanwhile have ended the pause and started a post delay, whose timer this moves:
+ * then arm it once more
  */
 static void arm_again(struct rhca_turn *turn, u32 word)
 {
 	arm_timer(turn, word);
-	/* Who has begun a post delay and seen the timer pending has stored its word */
+	/* A CPU that started a post delay and saw the timer pending has stored its word */
 	smp_mb();
 	word = rhca_turn_word(turn);
 	if (rhca_turn_pause(word) == RHCA_PAUSE_POST_DELAY)
@@ -358,7 +358,7 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	struct rhca_turn_step step;
 	int word;
 
-	/* Who has seen the timer pending has stored its word, see arm_timer() */
+	/* A CPU that saw the timer pending has stored its word, see arm_timer() */
 	smp_mb();
 	word = rhca_turn_word(turn);
 	do {
@@ -379,9 +379,9 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 }
 
 /**
- * rhca_turn_init - Nobody owns the turn
+ * rhca_turn_init - Initialise a turn without an owner
  * @turn: of the half
- * @qp: a QP that nobody can find yet
+ * @qp: a QP that cannot be found yet
  * @ops: the kind of half
  */
 void rhca_turn_init(struct rhca_turn *turn, struct rhca_sw_qp *qp,
@@ -393,12 +393,12 @@ void rhca_turn_init(struct rhca_turn *turn, struct rhca_sw_qp *qp,
 }
 
 /**
- * rhca_turn_exit - No turn begins any more, and the timer is not started again
+ * rhca_turn_exit - Prevent further turns and stop the timer
  * @turn: of a half
  * @lock: of the half: its last owner may be about to start the timer
  *
- * Nobody has a reference to the QP: what may still own a turn is this timer, or another
- * of the QP that holds the lock, or is stopped after this.
+ * The QP has no reference left: a turn can only be owned by this timer, or by another of the QP
+ * that holds the lock or is stopped later.
  *
  * Context: may sleep.
  */

@@ -51,8 +51,8 @@ static bool others_wait(const struct rhca_sw_qp *qp)
 }
 
 /*
- * A user that posted to many QPs posts to as many again when all are done; the time that takes is
- * added to the gap.
+ * A user that posted to many QPs posts to as many again when all are done: multiply the gap, to
+ * allow for the time that takes.
  */
 static u32 rings_at_once(const struct rhca_sw_qp *qp)
 {
