@@ -78,7 +78,7 @@ static int vrf_of(struct rhca_port *port)
 	return vrf;
 }
 
-/* RoCE v2 does not come in while somebody else holds its UDP port */
+/* RoCE v2 cannot be received while another socket holds its UDP port */
 static bool port_speaks(struct rhca_port *port, enum ib_gid_type type)
 {
 	return type != IB_GID_TYPE_ROCE_UDP_ENCAP ||
@@ -108,7 +108,7 @@ static int qp_create(struct rhca_verbs_qp *base)
 	return 0;
 }
 
-/* ib_core of older kernels shows a QP by netlink until it has been destroyed: see qp_rate() */
+/* Older kernels' ib_core shows a QP by netlink until it is destroyed: see qp_rate() */
 static void free_congestion(struct rhca_sw_qp *qp)
 {
 	mutex_lock(&qp->base.core.modify_lock);
@@ -117,7 +117,7 @@ static void free_congestion(struct rhca_sw_qp *qp)
 	mutex_unlock(&qp->base.core.modify_lock);
 }
 
-/* Without a reference only a timer begins a turn, and without a turn no hrtimer: each stops once */
+/* Without references only timers start turns, and only turns start the hrtimer: stop each once */
 static void qp_destroy(struct rhca_verbs_qp *base)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(base);
@@ -138,8 +138,8 @@ static void qp_destroy(struct rhca_verbs_qp *base)
 }
 
 /*
- * A pass holds the lock of its half from its first packet until its last answer has
- * been built, which may leave with others at the end of the softirq's walk.
+ * A pass holds its half's lock from its first packet until its last answer is built, which may be
+ * sent with others at the end of the softirq's batch.
  */
 static void qp_settle(struct rhca_verbs_qp *base)
 {
@@ -196,7 +196,7 @@ static void set_rts(struct rhca_sw_qp *qp, const struct ib_qp_attr *attr,
 		send->rnr_retries_left = attr->rnr_retry;
 	if (mask & IB_QP_TIMEOUT)
 		rhca_ack_timeout_changed(qp);
-	/* In SQD once: only RTS leads there */
+	/* Keep it in SQD, which only RTS can enter */
 	if (next != IB_QPS_SQD)
 		send->drain_told = false;
 	spin_unlock_bh(&send->lock);
@@ -214,7 +214,7 @@ static void reset(struct rhca_sw_qp *qp)
 	rhca_flush_qp_reset(qp);
 }
 
-/* Of datagrams it may change at any time; packets are built with the lock held */
+/* For datagram QPs it may change at any time; packets are built with the lock held */
 static void set_mtu(struct rhca_sw_qp *qp, enum ib_mtu mtu)
 {
 	spin_lock_bh(&qp->send.lock);
@@ -261,7 +261,7 @@ static void qp_entered(struct rhca_verbs_qp *base, enum ib_qp_state state)
 	rhca_batch_end(qp, &batch);
 }
 
-/* 11.2.5.3; whoever has not asked for the event looks here */
+/* 11.2.5.3; for users who have not requested the event */
 static int qp_query(struct rhca_qp *core, struct ib_qp_attr *attr, int mask)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(to_verbs_qp(core));
@@ -339,7 +339,7 @@ const struct rhca_backend_ops rhca_sw_backend = {
 EXPORT_SYMBOL_IF_KUNIT(rhca_sw_backend);
 
 /**
- * rhca_sw_init - Begin to receive packets
+ * rhca_sw_init - Start receiving packets
  *
  * Return: 0 or an error, with nothing left open.
  */

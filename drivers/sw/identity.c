@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A device of the software HCA: what it is made of, what it says of itself, and its protection
- * domains.
- */
+/* A device of the software HCA: its setup, its attributes, and its protection domains. */
 #include <linux/module.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -17,12 +14,12 @@
 #define UVERBS_ABI_VERSION	2	/* of rdma/rdma_user_rxe.h */
 
 /*
- * No company's, as rdma_rxe's: the IEEE assigns no OUI with these bits. rdma-core's own tests
- * take 0 for a device that was not asked.
+ * No real vendor, like rdma_rxe's: the IEEE assigns no OUI with these bits. rdma-core's tests take
+ * 0 for a device that was not queried.
  */
 #define VENDOR_ID		0xffffff
 
-/* Who fills them is charged */
+/* Charged to the user that fills them */
 #define TABLE_FLAGS		(XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH | \
 				 XA_FLAGS_ACCOUNT)
 
@@ -83,7 +80,7 @@ static void get_dev_fw_str(struct ib_device *ibdev, char *str)
 	snprintf(str, IB_FW_VERSION_NAME_MAX, "1.0.0");
 }
 
-/* Protection domains, IBTA vol. 1, 10.2.3, are no more than that: objects compare the pointer */
+/* Protection domains, IBTA vol. 1, 10.2.3, have no state: objects compare the pointer */
 static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	return rhca_limit_take(to_verbs_dev(ibpd->device), RHCA_LIMIT_PD,
@@ -96,7 +93,7 @@ static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return 0;
 }
 
-/* Set up the software HCA's part of a device. Returns 0 or -ENOMEM, with nothing kept. */
+/* Set up the software HCA's part of a device. Returns 0 or -ENOMEM, with nothing allocated. */
 int rhca_verbs_dev_init(struct rhca_dev *core,
 			const struct rhca_transport_ops *transport)
 {
@@ -129,7 +126,7 @@ int rhca_verbs_dev_init(struct rhca_dev *core,
 	return 0;
 }
 
-/* Undo rhca_verbs_dev_init(). @core: the device; no object is left. */
+/* Undo rhca_verbs_dev_init(). @core: the device, without objects. */
 void rhca_verbs_dev_exit(struct rhca_dev *core)
 {
 	struct rhca_verbs_dev *dev = core->private;
@@ -140,7 +137,7 @@ void rhca_verbs_dev_exit(struct rhca_dev *core)
 	kfree(dev);
 }
 
-/* The identity is the in-tree driver's, for its user library */
+/* Identity of the in-tree driver, for its user library */
 const struct ib_device_ops rhca_identity_verbs = {
 	.owner			= THIS_MODULE,
 	.driver_id		= RDMA_DRIVER_RXE,

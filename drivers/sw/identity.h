@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A device of the software HCA: what it is made of, and what it says of itself. */
+/* A device of the software HCA: its setup and its attributes. */
 #ifndef RHCA_SW_IDENTITY_H
 #define RHCA_SW_IDENTITY_H
 

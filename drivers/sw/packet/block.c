@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A block is what UDP segmentation offload knows: one skb with network headers
- * and, behind them, segments of one size, of which the last may be shorter. Here a
- * segment is a packet from the BTH to the ICRC. One route, one pass of netfilter
- * and of the qdisc serve all of them; who cannot take the skb whole gets what the
- * kernel cuts it into.
+ * A block is an skb for UDP segmentation offload: network headers followed by segments of one size,
+ * of which the last may be shorter. Here a segment is a packet from the BTH to the ICRC. All
+ * segments share one route lookup and one pass through netfilter and the qdisc; the kernel segments
+ * the skb for a device that does not accept it whole.
  *
- * The ICRC of each segment covers the network headers that it gets then: lengths,
- * and an IPv4 identification that is one more for each. Where somebody counts
- * otherwise (egress.c) no block arrives, so who notices a loss sends single packets
- * for a while.
+ * The ICRC of each segment covers the network headers it gets then: lengths, and an IPv4
+ * identification that increments per segment. Blocks do not arrive if a device counts differently
+ * (egress.c), so after a loss single packets are sent for a while.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -21,13 +19,13 @@
 #include "sw/packet/block.h"
 #include "wire/psn.h"
 
-#define SMALL_BYTES	256	/* a lone packet up to this is best in one piece */
+#define SMALL_BYTES	256	/* lone packets up to this are made linear */
 
 /* --- losses --------------------------------------------------------------- */
 
 /**
- * rhca_block_lost - Packets have been lost, perhaps since they were a block
- * @backoff: the next ones leave singly, twice as many with each loss
+ * rhca_block_lost - Packets were lost, perhaps because they were in a block
+ * @backoff: the next packets are sent singly, twice as many after each loss
  */
 void rhca_block_lost(struct rhca_block_backoff *backoff)
 {
@@ -42,7 +40,7 @@ void rhca_block_lost(struct rhca_block_backoff *backoff)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_block_lost);
 
-/* A block has been sent. @psn: of its first packet */
+/* A block was sent. @psn: of its first packet */
 void rhca_block_left(struct rhca_block_backoff *backoff, u32 psn)
 {
 	if (backoff->is_out || backoff->proven)
@@ -53,9 +51,9 @@ void rhca_block_left(struct rhca_block_backoff *backoff, u32 psn)
 EXPORT_SYMBOL_IF_KUNIT(rhca_block_left);
 
 /**
- * rhca_block_acked - Packets have arrived
- * @backoff: one that left in a block and was not repeated shows that blocks arrive
- * @upto: behind the newest of them
+ * rhca_block_acked - Packets were acknowledged
+ * @backoff: a packet sent in a block and not retransmitted proves that blocks arrive
+ * @upto: after the newest of them
  */
 void rhca_block_acked(struct rhca_block_backoff *backoff, u32 upto)
 {
@@ -67,9 +65,9 @@ void rhca_block_acked(struct rhca_block_backoff *backoff, u32 upto)
 EXPORT_SYMBOL_IF_KUNIT(rhca_block_acked);
 
 /**
- * rhca_block_sent - Packets have been sent
- * @backoff: where no block arrives, few leave between two losses: then the window grows in
- *	spite of what is taken off here
+ * rhca_block_sent - Packets were sent
+ * @backoff: if no block arrives, few packets are sent between losses, so the window grows despite
+ *	being reduced here
  * @packets: how many
  */
 void rhca_block_sent(struct rhca_block_backoff *backoff, u32 packets)
@@ -84,7 +82,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_block_sent);
 
 /* --- filling -------------------------------------------------------------- */
 
-/* A shorter one ends the block: only the end of a message is worth that */
+/* A shorter segment ends the block: allow that only at the end of a message */
 static bool size_fits(const struct rhca_block *block,
 		      const struct rhca_packet *packet, u32 bytes)
 {
@@ -100,7 +98,7 @@ static u32 max_packets(const struct rhca_packet *packet)
 		RHCA_BLOCK_GROUP_PACKETS : RHCA_BLOCK_PACKETS;
 }
 
-/* Can a sealed segment to the same destination be the next one? @block: has one */
+/* Can a sealed segment to the same destination be added? @block: not empty */
 bool rhca_block_fits(const struct rhca_block *block,
 		     const struct rhca_packet *packet)
 {
@@ -116,9 +114,9 @@ bool rhca_block_fits(const struct rhca_block *block,
 EXPORT_SYMBOL_IF_KUNIT(rhca_block_fits);
 
 /**
- * rhca_block_precede - Network headers and the ICRC's beginning need not be made again
+ * rhca_block_precede - Reuse network headers and the start of the ICRC
  * @block: to the same destination
- * @packet: a segment that will be added next, with all that says how it is sent
+ * @packet: a segment that will be added next, with its sending parameters set
  */
 void rhca_block_precede(struct rhca_block *block, struct rhca_packet *packet)
 {
@@ -128,8 +126,8 @@ void rhca_block_precede(struct rhca_block *block, struct rhca_packet *packet)
 }
 
 /*
- * Add a sealed segment, the one begun last on this CPU. @block: empty, or rhca_block_fits() has
- * said yes. Bottom halves off since the segment was begun.
+ * Add a sealed segment, the last one begun on this CPU. @block: empty, or rhca_block_fits() was
+ * true. Bottom halves off since the segment was begun.
  */
 void rhca_block_add(struct rhca_block *block, struct rhca_packet *packet)
 {
@@ -137,7 +135,7 @@ void rhca_block_add(struct rhca_block *block, struct rhca_packet *packet)
 	struct rhca_piece piece = {};
 
 	if (!block->segments) {
-		if (packet->like)	/* of the block before */
+		if (packet->like)	/* of the previous block */
 			rhca_packet_write_network(packet, bytes);
 		rhca_network_copy(packet->path->address.flow.encap,
 				  block->network.hdr, packet->network);
@@ -161,7 +159,7 @@ void rhca_block_add(struct rhca_block *block, struct rhca_packet *packet)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_block_add);
 
-/* Lengths of the whole */
+/* Lengths of the whole block */
 static void fill_totals(struct sk_buff *skb, enum rhca_encap encap)
 {
 	unsigned int udp_bytes = skb->len - skb_transport_offset(skb);
@@ -211,7 +209,7 @@ static void put_pieces(const struct rhca_block *block)
 		put_page(block->pieces[i].page);
 }
 
-/* The pieces' references go to the skb, or are dropped after copying */
+/* Move the pieces' references to the skb, or drop them after copying */
 static void fill(struct sk_buff *skb, const struct rhca_block *block,
 		 enum rhca_encap encap, bool small)
 {
@@ -234,8 +232,8 @@ static void fill(struct sk_buff *skb, const struct rhca_block *block,
 }
 
 /*
- * Make an skb of a block, which is empty afterwards. Bottom halves off. Returns NULL without
- * memory: then the packets are lost.
+ * Turn a block into an skb and empty it. Bottom halves off. Returns NULL without memory: then the
+ * packets are lost.
  */
 struct sk_buff *rhca_block_finish(struct rhca_block *block,
 				  enum rhca_encap encap)

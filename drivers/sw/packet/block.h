@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Blocks: packets that travel as one skb. */
+/* Blocks: packets sent as one skb. */
 #ifndef RHCA_SW_PACKET_BLOCK_H
 #define RHCA_SW_PACKET_BLOCK_H
 
@@ -7,41 +7,41 @@
 #include "sw/packet/pool.h"
 
 #define RHCA_BLOCK_PACKETS	64
-#define RHCA_BLOCK_GROUP_PACKETS 8	/* the receiver copies each for each QP */
+#define RHCA_BLOCK_GROUP_PACKETS 8	/* the receiver copies each to all QPs */
 #define RHCA_BLOCK_BYTES	65000	/* an IP packet holds 65535 */
-#define RHCA_BLOCK_PIECES	4	/* RHCA_BLOCK_BYTES, begun anywhere */
+#define RHCA_BLOCK_PIECES	4	/* RHCA_BLOCK_BYTES at any offset */
 
-/* After a loss at least a send window leaves singly */
+/* After a loss send at least a window of single packets */
 #define RHCA_BLOCK_SINGLE_LEAST	128U
 #define RHCA_BLOCK_SINGLE_MOST	65536U
 
-/* Less where blocks are known to arrive: then it was not for them */
+/* Fewer if blocks are known to arrive: then they did not cause the loss */
 #define RHCA_BLOCK_SINGLE_PROVEN 8U
 
-/* Single packets after a loss */
+/* State of single packets after a loss */
 struct rhca_block_backoff {
-	u32 single;	/* so many leave singly before the next block */
-	u32 window;	/* how many it were after the last loss, less what has left since */
-	u32 psn;	/* of the first packet of a block that has left, if @is_out */
-	bool is_out;	/* there is one, and nothing has been repeated since */
-	bool proven;	/* blocks arrive */
+	u32 single;	/* packets to send singly before the next block */
+	u32 window;	/* their number after the last loss, less those sent since */
+	u32 psn;	/* first packet of a block in flight, if @is_out */
+	bool is_out;	/* a block is in flight, and no loss since */
+	bool proven;	/* blocks are known to arrive */
 };
 
 /* A block that is being filled */
 struct rhca_block {
 	struct rhca_network network;	/* of the first segment */
 	u32 psn;		/* of the first segment */
-	u16 ip_id;		/* of the first segment; each has one more than that before */
+	u16 ip_id;		/* of the first segment; increments per segment */
 	u16 udp_sport;		/* of all */
 	u32 segments;		/* how many */
-	u32 segment_bytes;	/* of each, but for a shorter last one */
+	u32 segment_bytes;	/* of each except a shorter last one */
 	u32 bytes;		/* of all */
-	bool closed;		/* a shorter one has been added, and none may follow */
+	bool closed;		/* a shorter one was added: none may follow */
 	u32 num_pieces;
 	struct rhca_piece pieces[RHCA_BLOCK_PIECES];	/* each has a reference to its page */
 };
 
-/* Is there no room for another packet of the same size? */
+/* Is there no room for another packet of this size? */
 static inline bool rhca_block_is_full(const struct rhca_block *block)
 {
 	return block->bytes + block->segment_bytes > RHCA_BLOCK_BYTES;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where packets leave by: the route of RoCE v2, kept with the path, and whether it
- * takes blocks. Whoever cuts a block must count IPv4 identifications as the kernel
- * does, one more for each packet, since the ICRC covers them; an adapter that cuts by
- * itself might not. So by default blocks leave only by devices that pass them whole or
- * have the kernel cut them.
+ * Routes of RoCE v2 packets, cached in the path, and whether they take blocks. Segmentation of a
+ * block must increment IPv4 identifications like the kernel, since the ICRC covers them; an adapter
+ * might not. So by default blocks are only sent through devices that pass them whole or let the
+ * kernel segment them.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -27,8 +26,8 @@
 /* --- routes --------------------------------------------------------------- */
 
 /*
- * A policy demands IPsec and has no state for it: better said than swallowed. There may be
- * a state by the next packet, so the route is not kept.
+ * A policy requires IPsec but has no state for it: return an error rather than drop silently. A
+ * state may exist by the next packet, so do not cache the route.
  */
 static struct dst_entry *without_black_hole(struct dst_entry *dst)
 {
@@ -62,7 +61,7 @@ static struct dst_entry *route_ipv4(const struct rhca_flow *flow, struct net *ne
 	return dst;
 }
 
-#if IS_ENABLED(CONFIG_IPV6)	/* without it there is no dst_cache_set_ip6() */
+#if IS_ENABLED(CONFIG_IPV6)	/* dst_cache_set_ip6() needs it */
 static struct dst_entry *route_ipv6(const struct rhca_flow *flow, struct net *net,
 				    int ifindex, struct dst_cache *cache)
 {
@@ -89,9 +88,8 @@ static struct dst_entry *route_ipv6(const struct rhca_flow *flow, struct net *ne
 #endif
 
 /*
- * The port's second netdev, if this packet leaves by it. Packets to VLANs stay
- * with the first, which the VLAN device is on, and so does v1: what joins the
- * netdevs is IP routes.
+ * The port's second netdev if this packet is sent through it. Packets to VLANs stay on the first,
+ * which has the VLAN device, and so does v1: only IP routes join the netdevs.
  */
 static struct net_device *second_netdev(const struct rhca_path *path,
 					u32 lag_member)
@@ -109,10 +107,9 @@ static struct net_device *second_netdev(const struct rhca_path *path,
 }
 
 /*
- * The route of a RoCE v2 packet, which is kept for the next. @lag_member: of a LAG, that it
- * should leave by. Bottom halves off, RCU read side. Returns the route, with a reference; or an
- * error: -EPERM where an IPsec policy forbids the packet or has no state for it, -ENETUNREACH
- * without a route.
+ * Get the route of a RoCE v2 packet and cache it. @lag_member: LAG member to use. Bottom halves
+ * off, RCU read side. Returns the route, with a reference, or an error: -EPERM if an IPsec policy
+ * forbids the packet or has no state for it, -ENETUNREACH without a route.
  */
 struct dst_entry *rhca_route_find(struct rhca_path *path, struct net *net,
 				  u32 lag_member)
@@ -134,11 +131,11 @@ struct dst_entry *rhca_route_find(struct rhca_path *path, struct net *net,
 
 /* --- blocks --------------------------------------------------------------- */
 
-/* Where blocks leave by, as the user wants it */
+/* Devices through which to send blocks, as configured */
 enum block_policy {
 	BLOCKS_OFF,
-	BLOCKS_KNOWN,	/* devices that are known to keep the rule */
-	BLOCKS_ANY,	/* all that take UDP segmentation offload */
+	BLOCKS_KNOWN,	/* devices known to keep the rule */
+	BLOCKS_ANY,	/* all with UDP segmentation offload */
 };
 
 static const char *const policy_names[] = {
@@ -185,10 +182,10 @@ static bool offers_segmentation(const struct net_device *ndev)
 	return (READ_ONCE(ndev->features) & needed) == needed;
 }
 
-/* Whoever sends asks: a bridge of more ports than this gets single packets */
+/* Checked when sending: a bridge with more ports than this gets single packets */
 #define MAX_LOWER	32
 
-/* Non-zero ends the walk: a device below that does not take blocks */
+/* Non-zero ends the walk: a lower device does not take blocks */
 static int refuses(struct net_device *ndev, struct netdev_nested_priv *priv)
 {
 	u32 *seen = priv->data;
@@ -212,13 +209,12 @@ static bool takes_blocks(struct net_device *ndev)
 }
 
 /*
- * Shall single packets have a UDP checksum? RoCE v2 packets have none (A17.3.2 wants 0 from
- * senders), but what is cut out of a block has one. A receiver's GRO holds packets with a
- * checksum back, to join them, and lets those without pass: they would overtake. So where
- * blocks leave all packets have one, since what passes a block whole need not be the last to
- * see it: a qdisc cuts it, or an adapter to which a bridge leads. What the checksum is, the
- * egress device finds out: a veth pair never does. Acknowledgements that may overtake do
- * without. @ndev: that they leave by. Bottom halves off, RCU read side.
+ * Do single packets need a UDP checksum? RoCE v2 packets have none (senders set 0, A17.3.2), but
+ * segments of a block get one. A receiver's GRO delays packets with a checksum, to merge them, but
+ * not those without, which would overtake. So give all packets one if blocks are sent, even through
+ * devices that pass them whole, as a later qdisc or an adapter behind a bridge may segment them.
+ * The egress device computes the checksum; a veth pair never does. Acknowledgements that may
+ * overtake have none. @ndev: egress device. Bottom halves off, RCU read side.
  */
 bool rhca_egress_wants_checksum(struct net_device *ndev)
 {
@@ -227,8 +223,8 @@ bool rhca_egress_wants_checksum(struct net_device *ndev)
 }
 
 /*
- * May packets to a destination travel in blocks? RoCE v1 has no segmentation offload.
- * @lag_member: the member of a LAG that they leave by. Bottom halves off, RCU read side.
+ * May packets to a destination be sent as blocks? RoCE v1 has no segmentation offload. @lag_member:
+ * LAG member they use. Bottom halves off, RCU read side.
  */
 bool rhca_egress_takes_blocks(struct rhca_path *path, u32 lag_member)
 {
@@ -242,7 +238,7 @@ bool rhca_egress_takes_blocks(struct rhca_path *path, u32 lag_member)
 	dst = rhca_route_find(path, dev_net(ndev), lag_member);
 	if (IS_ERR(dst))
 		return false;
-	/* IPsec cuts them, a tunnel of the route might not */
+	/* IPsec segments them, but a tunnel of the route might not */
 	allowed = !dst->lwtstate && takes_blocks(dst->dev);
 	dst_release(dst);
 	return allowed;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ethernet frames of our own: RoCE v1, and IP packets to VLANs and bonds.
+ * Packets for which we build the Ethernet header: RoCE v1, and IP packets to VLANs and bonds.
  *
- * A VLAN device sets the priority bits from its own egress map. RoCE wants its
- * own priority there, so packets to a VLAN pass the netfilter hooks of the
- * VLAN device here and are then handed, tagged, to the device below it. Packets
- * to an active-active bond are handed to one of its members in the same way.
+ * A VLAN device sets the priority bits from its own egress map. RoCE needs its own priority there,
+ * so packets to a VLAN pass the netfilter hooks of the VLAN device here and are then handed,
+ * tagged, to the lower device. Packets to an active-active bond are handed to one of its members in
+ * the same way.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
@@ -21,14 +21,14 @@
 
 /* --- Ethernet ------------------------------------------------------------- */
 
-/* Is a packet, or each one that a block is cut into, short enough from its network header on? */
+/* Does a packet, or each segment of a block, fit the MTU, counted from its network header? */
 bool rhca_frame_fits(const struct sk_buff *skb, unsigned int mtu)
 {
 	return skb_is_gso(skb) ? skb_gso_validate_network_len(skb, mtu) :
 				 skb->len <= mtu;
 }
 
-/* Is there a QP on this host in the group that the packet goes to? */
+/* Does the packet's multicast group have QPs on this host? */
 static bool has_local_members(const struct rhca_path *path,
 			      const struct net_device *gid_ndev)
 {
@@ -37,11 +37,9 @@ static bool has_local_members(const struct rhca_path *path,
 }
 
 /*
- * From here on the packet belongs to a real device; of a bond, to the member
- * that the packet should leave by. Frames to the device's own address, and to
- * groups that it is in, never come back from a wire, so they are turned round
- * here. The copy keeps its route: the IP stack would take a packet from an own
- * address for a spoofed one.
+ * Hand the packet to a real device; for a bond, to the member it should use. Frames to the device's
+ * own address or to groups it has joined never return from a wire, so loop them back here. The copy
+ * keeps its route: the IP stack would consider a packet from an own address spoofed.
  */
 static int send_frame(struct sk_buff *skb, struct net_device *ndev,
 		      const u8 *dmac, u16 ethertype)
@@ -52,7 +50,7 @@ static int send_frame(struct sk_buff *skb, struct net_device *ndev,
 	struct net_device *egress = rhca_lag_bond_member(ndev, lag_member) ?: ndev;
 	struct sk_buff *copy;
 
-	/* Path MTUs were compared with the netdev's when QPs were connected */
+	/* Path MTUs were checked against the netdev's only when QPs were connected */
 	if (!rhca_frame_fits(skb, min(READ_ONCE(gid_ndev->mtu),
 				      READ_ONCE(egress->mtu)))) {
 		kfree_skb(skb);
@@ -75,7 +73,7 @@ static int send_frame(struct sk_buff *skb, struct net_device *ndev,
 	return dev_queue_xmit(skb);
 }
 
-/* The netdev below a VLAN, and the tag that frames on it need */
+/* Tag a frame for a VLAN and return the lower netdev */
 static struct net_device *tag_frame(struct sk_buff *skb, struct net_device *ndev,
 				    u8 priority)
 {
@@ -121,7 +119,7 @@ static int frame_post_routing(struct net *net, struct sock *sk,
 						       NFPROTO_IPV6;
 	const struct dst_entry *dst = skb_dst(skb);
 
-	/* A rule for local packets has changed what routes go by: a mark, a field */
+	/* Netfilter has rerouted it, by a mark or a changed header field */
 	if (dst->dev != skb->dev || !rhca_route_is_plain(dst))
 		return dst_output(net, sk, skb);
 	return NF_HOOK(family, NF_INET_POST_ROUTING, net, sk, skb, NULL,
@@ -129,9 +127,9 @@ static int frame_post_routing(struct net *net, struct sock *sk,
 }
 
 /*
- * Does the Ethernet header have to be ours? VLANs want the service level in their tags, bonds
- * the member that the QP or the flow label names. What IPsec or a tunnel of the route makes of
- * a packet is the IP stack's to send.
+ * Do we have to build the Ethernet header? VLANs need the service level in their tags, bonds the
+ * member chosen by the QP or the flow label. Packets that IPsec or a tunnel transforms are left to
+ * the IP stack.
  */
 bool rhca_frame_needed(const struct dst_entry *dst)
 {
@@ -140,8 +138,8 @@ bool rhca_frame_needed(const struct dst_entry *dst)
 }
 
 /*
- * Send and consume a RoCE v2 packet, which has its route, with an Ethernet header of ours. Bottom
- * halves off, RCU read side. Returns as dev_queue_xmit(), or what netfilter says.
+ * Send and consume a routed RoCE v2 packet with an Ethernet header built here. Bottom halves off,
+ * RCU read side. Returns as dev_queue_xmit(), or netfilter's verdict.
  */
 int rhca_frame_send_ip(struct sk_buff *skb, struct rhca_path *path,
 		       struct net *net)

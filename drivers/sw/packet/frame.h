@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Packets whose Ethernet header is ours: RoCE v1, VLANs, bonds. */
+/* Packets for which we build the Ethernet header: RoCE v1, VLANs, bonds. */
 #ifndef RHCA_SW_PACKET_FRAME_H
 #define RHCA_SW_PACKET_FRAME_H
 

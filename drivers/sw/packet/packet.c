@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Building a packet. Payload is copied in the pass that computes its ICRC, so
- * the ICRC is that of what leaves: memory may be written to, or taken away, as
- * soon as the packet is built.
+ * Builds packets. Payload is copied while its ICRC is computed, so the ICRC matches what is sent:
+ * the memory may change or be invalidated as soon as the packet is built.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -36,10 +35,10 @@ static void begin(struct rhca_packet *packet, const struct rhca_verbs_qp *qp,
 /**
  * rhca_packet_begin - Allocate a packet and write its BTH
  * @packet: filled in
- * @qp: whose it is
- * @path: where it will go
+ * @qp: the sender
+ * @path: its destination
  * @fields: of the BTH
- * @payload_bytes: how many rhca_packet_copy() will bring
+ * @payload_bytes: how many rhca_packet_copy() will add
  *
  * Context: bottom halves off.
  * Return: 0 or -ENOMEM.
@@ -74,15 +73,15 @@ int rhca_packet_begin(struct rhca_packet *packet, const struct rhca_verbs_qp *qp
 }
 
 /**
- * rhca_packet_begin_segment - Begin a packet that goes into a block
+ * rhca_packet_begin_segment - Start a packet that goes into a block
  * @packet: filled in
- * @qp: whose it is
- * @path: where it will go
+ * @qp: the sender
+ * @path: its destination
  * @fields: of the BTH
- * @payload_bytes: how many rhca_packet_copy() will bring
+ * @payload_bytes: how many rhca_packet_copy() will add
  *
- * Context: bottom halves off until the segment is in its block, dropped or freed;
- * no other is begun and nothing is sent before.
+ * Context: bottom halves off until the segment is in its block, dropped or freed; until then no
+ * other may be started and nothing sent.
  * Return: false without memory.
  */
 bool rhca_packet_begin_segment(struct rhca_packet *packet,
@@ -109,7 +108,7 @@ static unsigned int pad_bytes(const struct rhca_packet *packet)
 	return -packet->payload_bytes & 3;
 }
 
-/* Bytes of the segment that it will be */
+/* Bytes of the finished segment */
 unsigned int rhca_packet_bytes(const struct rhca_packet *packet)
 {
 	return packet->tail - (u8 *)packet->bth + packet->payload_bytes +
@@ -117,8 +116,8 @@ unsigned int rhca_packet_bytes(const struct rhca_packet *packet)
 }
 
 /*
- * The ECN bits. Requests and responses with data of connected QPs are ECN-capable.
- * Acknowledgements are not, since nobody would slow down for their marks, nor are datagrams.
+ * The ECN bits. Requests and data responses of connected QPs are ECN-capable. Acknowledgements are
+ * not, as nobody would slow down for their marks, nor are datagrams.
  */
 u8 rhca_packet_ecn(const struct rhca_address *address, u8 opcode)
 {
@@ -129,7 +128,7 @@ u8 rhca_packet_ecn(const struct rhca_address *address, u8 opcode)
 	return INET_ECN_ECT_0;
 }
 
-/* The ICRC leaves it out */
+/* Not covered by the ICRC */
 static u8 traffic_class(const struct rhca_packet *packet)
 {
 	const struct rhca_address *address = &packet->path->address;
@@ -152,7 +151,7 @@ void rhca_packet_write_network(struct rhca_packet *packet, unsigned int bytes)
 	rhca_network_fill(packet->network, &flow, bytes, packet->ip_id);
 }
 
-/* The ICRC over headers that are like those of a packet before */
+/* The ICRC over network headers like those of an earlier packet */
 static u32 crc_of_network(const struct rhca_packet *packet)
 {
 	enum rhca_encap encap = packet->path->address.flow.encap;
@@ -167,13 +166,12 @@ static u32 crc_of_network(const struct rhca_packet *packet)
 }
 
 /**
- * rhca_packet_protect - Write the network headers and begin the ICRC
+ * rhca_packet_protect - Write the network headers and start the ICRC
  * @packet: BTH and extended headers are in place
  *
- * From here to rhca_packet_seal() or rhca_packet_drop() the rules between
- * rhca_crc32_begin() and rhca_crc32_end() hold. The IPv4 identification is the low
- * bits of the PSN, but where the packet's place in a block of several QPs gives it
- * another.
+ * From here to rhca_packet_seal() or rhca_packet_drop() the rules between rhca_crc32_begin() and
+ * rhca_crc32_end() hold. The IPv4 identification is the low bits of the PSN, unless the packet's
+ * place in a shared block determines it.
  */
 void rhca_packet_protect(struct rhca_packet *packet)
 {
@@ -220,7 +218,7 @@ void rhca_packet_seal(struct rhca_packet *packet)
 EXPORT_SYMBOL_IF_KUNIT(rhca_packet_seal);
 
 /**
- * rhca_packet_drop - The packet cannot be built: its memory is not accessible
+ * rhca_packet_drop - Drop a packet whose memory is not accessible
  * @packet: after rhca_packet_protect(); empty afterwards
  */
 void rhca_packet_drop(struct rhca_packet *packet)
@@ -229,7 +227,7 @@ void rhca_packet_drop(struct rhca_packet *packet)
 	rhca_packet_free(packet);
 }
 
-/* A sealed packet is not sent; it is empty afterwards. Bottom halves off since it was begun */
+/* Free a sealed packet unsent; it is empty afterwards. Bottom halves off since it was begun */
 void rhca_packet_free(struct rhca_packet *packet)
 {
 	kfree_skb(packet->skb);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A packet out: headers, payload that is copied while its ICRC is computed, seal. */
+/* Transmit packets: headers, payload copied while its ICRC is computed, seal. */
 #ifndef RHCA_SW_PACKET_PACKET_H
 #define RHCA_SW_PACKET_PACKET_H
 
@@ -16,31 +16,31 @@
 
 /* Network headers of packets of one size */
 struct rhca_network {
-	u8 hdr[RHCA_MAX_NETWORK_BYTES];	/* those of one of them */
+	u8 hdr[RHCA_MAX_NETWORK_BYTES];	/* of one of them */
 	bool has_icrc;			/* @icrc is known */
-	struct rhca_icrc_flow icrc;	/* over them */
+	struct rhca_icrc_flow icrc;	/* over those */
 };
 
 /* A packet being built */
 struct rhca_packet {
-	struct sk_buff *skb;	/* NULL for a segment of a block, and for one that was dropped */
-	u8 *room;		/* where the segment of a block lies, BTH first; else NULL */
+	struct sk_buff *skb;	/* NULL for a segment of a block or a dropped packet */
+	u8 *room;		/* memory of a segment of a block, BTH first; else NULL */
 	u8 *network;		/* network headers, in @skb or of a segment */
-	u8 *tail;		/* where payload goes on */
+	u8 *tail;		/* where to append payload */
 	const struct rhca_verbs_qp *qp;
 	struct rhca_path *path;
 	struct rhca_bth *bth;
 	u32 psn;
-	u32 payload_bytes;	/* that it will have */
+	u32 payload_bytes;	/* final number */
 	u16 udp_sport;		/* UDP source port of RoCE v2 */
 	u16 ip_id;		/* IPv4 identification */
-	bool shared;		/* it goes into a block that several QPs share */
+	bool shared;		/* it goes into a shared block */
 	/*
-	 * Those of a packet before it in its block that differ in nothing but the IPv4
-	 * identification, or NULL. Then @network is filled where it is asked for
+	 * Headers of an earlier packet of its block that differ only in the IPv4 identification, or
+	 * NULL. If set, @network is filled in only when needed
 	 */
 	struct rhca_network *like;
-	bool vectors;		/* from rhca_packet_protect() on vector registers are ours */
+	bool vectors;		/* from rhca_packet_protect() on: may use vector registers */
 	u32 crc;		/* the ICRC so far */
 	u8 segment_network[RHCA_MAX_NETWORK_BYTES];
 };
@@ -75,10 +75,7 @@ static inline unsigned int rhca_segment_bytes(const struct rhca_packet *packet)
 }
 
 /**
- * rhca_packet_copy - Append payload
- * @packet: after rhca_packet_protect()
- * @from: bytes that may change meanwhile
- * @bytes: how many, all together the packet's payload_bytes
+ * source; may change meanwhile
  */
 static inline void rhca_packet_copy(struct rhca_packet *packet, const void *from,
 				    unsigned int bytes)

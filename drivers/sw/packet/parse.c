@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A packet taken apart. Nothing in it is believed: lengths first, then headers. */
+/* Parses received packets. Nothing in them is trusted: lengths first, then headers. */
 #include <linux/skbuff.h>
 #include <linux/string.h>
 #include <rhca/compat.h>
@@ -9,7 +9,7 @@
 #include "wire/icrc.h"
 
 /**
- * rhca_rx_find_piece - Bytes of a packet, where they lie in one piece
+ * rhca_rx_find_piece - Find bytes of a packet that are contiguous
  * @skb: the packet
  * @offset: first byte, from skb->data
  * @bytes: how many
@@ -31,7 +31,7 @@ const u8 *rhca_rx_find_piece(const struct sk_buff *skb, unsigned int offset,
 	for (i = 0; i < shared->nr_frags; i++) {
 		frag = &shared->frags[i];
 		here = skb_frag_size(frag);
-		if (!skb_frag_page(frag))	/* memory of a device */
+		if (!skb_frag_page(frag))	/* device memory */
 			return NULL;
 		if (offset + bytes <= here)
 			return PageHighMem(skb_frag_page(frag)) ? NULL :
@@ -43,7 +43,7 @@ const u8 *rhca_rx_find_piece(const struct sk_buff *skb, unsigned int offset,
 	return NULL;
 }
 
-/* Bytes from the BTH to the end of the ICRC, as the packet itself says for v1 */
+/* Bytes from the BTH to the end of the ICRC; for v1 as in the GRH */
 static unsigned int ib_bytes_of(const struct sk_buff *skb,
 				enum rhca_encap encap, const u8 *network)
 {
@@ -56,8 +56,8 @@ static unsigned int ib_bytes_of(const struct sk_buff *skb,
 }
 
 /**
- * rhca_rx_parse_transport - Opcode and lengths, as the BTH has them
- * @rx: with the BTH and its place; the rest of the transport part is filled in
+ * rhca_rx_parse_transport - Parse opcode and lengths from the BTH
+ * @rx: with BTH and its offset; the rest of the transport part is filled in
  * @ib_bytes: bytes from the BTH to the end of the ICRC
  *
  * Return: RHCA_PARSE_OK, or what is wrong with it.
@@ -88,11 +88,10 @@ enum rhca_parse rhca_rx_parse_transport(struct rhca_rx *rx,
 }
 
 /**
- * rhca_rx_parse - Take a packet apart
- * @rx: filled in, but for the port
- * @skb: the packet; skb->data at the network header, of a length that no other
- *	layer has vouched for
- * @encap: the framing that it arrived in
+ * rhca_rx_parse - Parse a packet
+ * @rx: filled in, except the port
+ * @skb: the packet; skb->data at the network header, of a length not checked by any other layer
+ * @encap: its framing
  *
  * Return: RHCA_PARSE_OK, or what is wrong with it.
  */
@@ -131,7 +130,7 @@ enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rx_parse);
 
-/* What follows the BTH and is a header, where there is nothing but headers */
+/* Header bytes after the BTH if the packet has only headers */
 static unsigned int headers_behind(const struct rhca_rx *rx)
 {
 	return rx->payload_offset == rx->icrc_offset ?

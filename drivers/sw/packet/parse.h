@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A packet that is being received, taken apart. */
+/* A received packet after parsing. */
 #ifndef RHCA_SW_PACKET_PARSE_H
 #define RHCA_SW_PACKET_PARSE_H
 
@@ -14,18 +14,18 @@ struct rhca_verbs_qp;
 
 #define RHCA_MAX_HEADER_BYTES	(RHCA_MAX_NETWORK_BYTES + RHCA_MAX_HDR_BYTES)
 
-/* A packet that is being received. Offsets are from skb->data */
+/* A received packet. Offsets are from skb->data */
 struct rhca_rx {
-	struct sk_buff *skb;		/* data at the network header. Of a block, all of it */
+	struct sk_buff *skb;		/* data at the network header; for a block the whole one */
 	const u8 *network;	/* all headers, in the packet or in @copy */
 	const struct rhca_bth *bth;	/* inside @network */
 	/*
-	 * From the BTH to the end of the ICRC, where these lie in one piece in the packet; else
-	 * NULL. Unlike @bth, which may be a copy, it may change meanwhile
+	 * BTH to the end of the ICRC in the skb if contiguous, else NULL. Unlike @bth, which may be
+	 * a copy, this may change meanwhile
 	 */
 	const u8 *piece;
 	bool has_network_crc;
-	u32 network_crc;	/* over the network headers, where packets before it have told */
+	u32 network_crc;	/* over the network headers, if an earlier packet had the same */
 	struct rhca_flow flow;		/* from the network header */
 	u8 opcode;
 	u16 flags;			/* RHCA_OP_* of the opcode */
@@ -33,9 +33,9 @@ struct rhca_rx {
 	unsigned int bth_offset;
 	unsigned int payload_offset;
 	unsigned int payload_bytes;	/* without padding */
-	unsigned int icrc_offset;	/* as checked, whatever a sender on this host does to it */
-	bool in_place;		/* its payload is where it belongs, see early_copy.c */
-	/* Connected QP that others of its block have come to by the right way; or NULL */
+	unsigned int icrc_offset;	/* as checked, even if a local sender changes the packet */
+	bool in_place;		/* its payload is already copied, see early_copy.c */
+	/* Connected QP to which earlier packets of its block were admitted, or NULL */
 	const struct rhca_verbs_qp *admitted_to;
 	struct rhca_port *port;		/* it came to */
 	int ifindex;		/* netdev that it arrived by; below a VRF that has taken it */
@@ -48,8 +48,8 @@ struct rhca_rx {
 enum rhca_parse {
 	RHCA_PARSE_OK,		/* nothing */
 	RHCA_PARSE_TRUNCATED,	/* shorter than its headers */
-	RHCA_PARSE_BAD_OPCODE,	/* an opcode or transport version that is not spoken */
-	RHCA_PARSE_BAD_LENGTH,	/* lengths or padding that contradict each other */
+	RHCA_PARSE_BAD_OPCODE,	/* unsupported opcode or transport version */
+	RHCA_PARSE_BAD_LENGTH,	/* inconsistent lengths or padding */
 };
 
 enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
@@ -60,7 +60,7 @@ const u8 *rhca_rx_find_piece(const struct sk_buff *skb, unsigned int offset,
 			     unsigned int bytes);
 bool rhca_rx_icrc_ok(const struct rhca_rx *rx);
 
-/* Payload, padding and ICRC where they lie in one piece, or NULL */
+/* Payload, padding and ICRC if contiguous, or NULL */
 static inline const u8 *rhca_rx_payload(const struct rhca_rx *rx)
 {
 	return rx->piece ? rx->piece + rx->payload_offset - rx->bth_offset :

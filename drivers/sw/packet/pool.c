@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that segments are built in: some compound pages on each CPU. What has
- * been taken keeps its page by a reference; a page is used again, from its beginning,
- * as soon as nobody else has one. So little memory is written to again and again and
- * stays in the CPU's caches, and the page allocator is asked only when packets
- * lie somewhere for long.
+ * Memory for segments: some compound pages per CPU. Segments hold references to their page, and a
+ * page is reused from its start as soon as all are dropped. So a small amount of memory is reused
+ * while it is in the CPU's caches, and the page allocator is called only if packets are queued for
+ * long.
  */
-#include <linux/irqflags.h>	/* local_lock.h leaves it to others on arm64 */
-#include <linux/spinlock.h>	/* and this with PREEMPT_RT */
+#include <linux/irqflags.h>	/* missing from local_lock.h on arm64 */
+#include <linux/spinlock.h>	/* and this one with PREEMPT_RT */
 #include <linux/local_lock.h>
 #include <linux/percpu.h>
 #include <rhca/compat.h>
@@ -19,18 +18,18 @@
 /* Pages of one CPU */
 struct pool {
 	/*
-	 * Protects all of this, from rhca_pool_room() to rhca_pool_take(). With bottom halves off
-	 * the CPU is ours, but for PREEMPT_RT, where another thread may run here meanwhile
+	 * Protects all of this from rhca_pool_room() to rhca_pool_take(). Disabled bottom halves
+	 * would do, except with PREEMPT_RT, where another thread may run on this CPU
 	 */
 	local_lock_t lock;
-	struct page *pages[RHCA_POOL_PAGES];	/* the first ones used most */
-	unsigned int current_page;	/* index of the page that memory is taken from */
-	unsigned int used;		/* bytes of it that have been taken */
+	struct page *pages[RHCA_POOL_PAGES];	/* the first ones are used most */
+	unsigned int current_page;	/* index of the page in use */
+	unsigned int used;		/* bytes of it already taken */
 };
 
 static DEFINE_PER_CPU(struct pool, pools);
 
-/* Not static, since the tests have it fail */
+/* Not static: tests make it fail */
 struct page *rhca_pool_new_page(void)
 {
 	KUNIT_STATIC_STUB_REDIRECT(rhca_pool_new_page);
@@ -39,15 +38,15 @@ struct page *rhca_pool_new_page(void)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_pool_new_page);
 
-/* Nobody else has it: what was taken of it has been freed */
+/* Has all memory taken from the page been freed? */
 static bool is_free(struct page *page)
 {
 	return page_ref_count(page) == 1;
 }
 
 /*
- * To a page with nobody else in it, one of the first if there are several. Without memory
- * for a new one all stay, since they will be free some time. The array has no holes.
+ * Switch to an unused page, the first if there are several. If no new one can be allocated keep
+ * all, since they will become free. The array has no holes.
  */
 static bool turn(struct pool *pool)
 {
@@ -72,10 +71,10 @@ static bool turn(struct pool *pool)
 }
 
 /*
- * Where contiguous bytes could be taken, a page of the pool at most. They follow those taken last,
- * if these left enough room in their page. rhca_pool_take() or rhca_pool_give_up() must follow
- * before more room is asked for, or anything is sent; bottom halves off until then. Returns NULL
- * without memory: then nothing must follow.
+ * Reserve contiguous bytes, at most a page of the pool. They follow the last ones taken if these
+ * left enough room in their page. The caller calls rhca_pool_take() or rhca_pool_give_up() before
+ * it asks for more or sends anything, with bottom halves off until then. Returns NULL without
+ * memory: then neither is called.
  */
 void *rhca_pool_room(unsigned int bytes)
 {
@@ -99,9 +98,8 @@ void *rhca_pool_room(unsigned int bytes)
 EXPORT_SYMBOL_IF_KUNIT(rhca_pool_room);
 
 /*
- * Take bytes from where rhca_pool_room() has pointed to. @piece: memory that they follow, to which
- * they are added; or empty, or other memory: then it is overwritten by them, with a reference to
- * their page.
+ * Take bytes of what rhca_pool_room() returned. @piece: if they follow it they are added to it;
+ * otherwise it is overwritten with them and a reference to their page.
  */
 void rhca_pool_take(unsigned int bytes, struct rhca_piece *piece)
 {
@@ -119,14 +117,14 @@ void rhca_pool_take(unsigned int bytes, struct rhca_piece *piece)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_pool_take);
 
-/* Take nothing of what rhca_pool_room() has pointed to */
+/* Release what rhca_pool_room() returned */
 void rhca_pool_give_up(void)
 {
 	local_unlock_nested_bh(&pools.lock);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_pool_give_up);
 
-/* Not by an initializer, see rhca_turn_lists_init(): where locks are checked they have names */
+/* No initializer, see rhca_turn_lists_init(): lockdep's lock names are pointers */
 void rhca_pool_init(void)
 {
 	int cpu;
@@ -135,7 +133,7 @@ void rhca_pool_init(void)
 		local_lock_init(&per_cpu_ptr(&pools, cpu)->lock);
 }
 
-/* Give the memory back: nothing is sent any more */
+/* Free the memory; nothing is sent any more */
 void rhca_pool_exit(void)
 {
 	struct pool *pool;

@@ -12,7 +12,7 @@
 
 /* Bytes in the pool */
 struct rhca_piece {
-	struct page *page;	/* compound page that they lie in */
+	struct page *page;	/* their compound page */
 	unsigned int offset;	/* first byte */
 	unsigned int bytes;	/* how many */
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets out. RoCE v2 leaves through the IP stack's output path, so netfilter,
- * routing and qdiscs see it; v1 is handed to the netdev.
+ * Transmit path. RoCE v2 uses the IP stack's output path, so netfilter, routing and qdiscs see it;
+ * v1 is handed to the netdev.
  */
 #include <linux/etherdevice.h>
 #include <linux/net.h>
@@ -15,17 +15,16 @@
 #include "sw/packet/frame.h"
 #include "sw/packet/transmit.h"
 
-/* --- who is charged -------------------------------------------------------- */
+/* --- charging -------------------------------------------------------------- */
 
 /**
- * rhca_under_way_open - Begin to count what a QP has under way
- * @qp: the QP; nothing changes when it is counted already
+ * rhca_under_way_open - Start accounting for a QP's packets in flight
+ * @qp: the QP; nothing changes if it is already accounted
  *
- * A socket of the QP's own owns its packets, which is never bound and receives nothing: the
- * kernel's sock_wfree() subtracts what has been freed, so packets may outlive the QP, the
- * device and this module. Its namespace is the initial one, which does not end before packets
- * that are still in the queue of a netdev. No callback says when there is room: a half that
- * has to wait looks again after a pause.
+ * A socket of the QP owns its packets; it is never bound and receives nothing. The kernel's
+ * sock_wfree() subtracts what is freed, so packets may outlive the QP, the device and this module.
+ * The socket is in the initial namespace, which does not end while packets are still queued in a
+ * netdev. There is no callback when room becomes free: a waiting half checks again after a pause.
  *
  * Context: process; the QP sends nothing yet.
  * Return: 0 or an error of sock_create_kern().
@@ -38,14 +37,14 @@ int rhca_under_way_open(struct rhca_verbs_qp *qp)
 		return 0;
 	ret = sock_create_kern(&init_net, PF_INET, SOCK_DGRAM, IPPROTO_UDP,
 			       &qp->owner);
-	if (!ret)	/* nobody waits for room by it: sock_wfree() need not look for one */
+	if (!ret)	/* no writer waits for room: sock_wfree() need not wake one */
 		sock_set_flag(qp->owner->sk, SOCK_USE_WRITE_QUEUE);
 	return ret;
 }
 
 /**
- * rhca_under_way_close - The QP sends nothing any more
- * @qp: the QP
+ * rhca_under_way_close - Stop accounting
+ * @qp: a QP that sends nothing any more
  *
  * Context: process.
  */
@@ -59,11 +58,11 @@ void rhca_under_way_close(struct rhca_verbs_qp *qp)
 /* --- lists ----------------------------------------------------------------- */
 
 /**
- * rhca_tx_list_begin - Begin an empty list
+ * rhca_tx_list_begin - Start an empty list
  * @tx: filled in
- * @qp: who sends
- * @path: where to; may be set later, before the first packet
- * @backoff: of the half of the QP that sends; NULL for what never is a block
+ * @qp: the sender
+ * @path: the destination; may be set later, before the first packet
+ * @backoff: of the sending half of the QP; NULL if blocks are never used
  */
 void rhca_tx_list_begin(struct rhca_tx_list *tx, const struct rhca_verbs_qp *qp,
 			struct rhca_path *path,
@@ -92,8 +91,8 @@ void rhca_tx_list_begin(struct rhca_tx_list *tx, const struct rhca_verbs_qp *qp,
 }
 
 /**
- * rhca_tx_list_set_path - Packets go to another destination from now on
- * @tx: sends what it has to the old one
+ * rhca_tx_list_set_path - Change the destination
+ * @tx: its packets to the old destination are sent first
  * @path: the new one
  */
 void rhca_tx_list_set_path(struct rhca_tx_list *tx, struct rhca_path *path)
@@ -103,7 +102,7 @@ void rhca_tx_list_set_path(struct rhca_tx_list *tx, struct rhca_path *path)
 	tx->asked = false;
 }
 
-/* All packets of the list leave by one member */
+/* LAG member that all packets of the list use */
 static u32 lag_member(const struct rhca_tx_list *tx)
 {
 	return rhca_lag_member_of(tx->path->address.flow.flow_label,
@@ -111,8 +110,8 @@ static u32 lag_member(const struct rhca_tx_list *tx)
 }
 
 /**
- * rhca_tx_list_takes_blocks - May packets to its destination travel in blocks?
- * @tx: the list, with its path; finds it out once
+ * rhca_tx_list_takes_blocks - May packets to its destination be sent as blocks?
+ * @tx: the list, with its path; caches the answer
  *
  * Context: bottom halves off, RCU read side.
  */
@@ -126,7 +125,7 @@ bool rhca_tx_list_takes_blocks(struct rhca_tx_list *tx)
 	return tx->blocks;
 }
 
-/* One packet alone is best off in an skb of its own */
+/* A lone packet gets an skb of its own */
 static bool goes_into_block(struct rhca_tx_list *tx, bool more)
 {
 	return (more || tx->block.segments) && tx->backoff &&
@@ -134,7 +133,7 @@ static bool goes_into_block(struct rhca_tx_list *tx, bool more)
 }
 
 /**
- * rhca_tx_list_begin_packet - Begin a packet of the list
+ * rhca_tx_list_begin_packet - Start a packet of the list
  * @tx: the list
  * @packet: filled in
  * @fields: of the BTH
@@ -171,7 +170,7 @@ static void finish_block(struct rhca_tx_list *tx)
 		rhca_counter_add(tx->counters, RHCA_TX_DROPPED_NO_MEMORY, packets);
 }
 
-/* The entry of the table that it was to go by has been cleared: it must not go */
+/* Drop a packet whose P_Key table entry has been cleared */
 static bool outside_partitions(struct rhca_packet *packet)
 {
 	if (rhca_pkey_valid(be16_to_cpu(packet->bth->pkey)))
@@ -209,10 +208,9 @@ static int send_v2(struct sk_buff *skb, struct rhca_path *path, struct net *net)
 }
 
 /*
- * NET_XMIT_DROP: the local queue has refused the packet. NET_XMIT_CN: it may have
- * dropped another one instead, and what it took must not be sent again as if it had
- * not; so that counts as sent. An error means that it is lost as if on the wire. What
- * is lost in these ways the timers know.
+ * NET_XMIT_DROP: the local queue refused the packet. NET_XMIT_CN: it may have dropped another one
+ * instead; treat it as sent, since a packet that was queued must not be sent again. An error: the
+ * packet is lost as if on the wire. Timers detect these losses.
  */
 static int send_packet(struct sk_buff *skb, struct rhca_path *path,
 		       struct net_device *port_ndev, bool is_cnp)
@@ -230,7 +228,7 @@ static int send_packet(struct sk_buff *skb, struct rhca_path *path,
 		return send_v2(skb, path, net);
 	if (path->address.ifindex != port_ndev->ifindex)
 		gid_ndev = dev_get_by_index_rcu(net, path->address.ifindex);
-	/* The frame passes a VLAN's own queue by; that of any other would swallow it */
+	/* The frame bypasses a VLAN's own queue; another netdev that is down would swallow it */
 	if (!gid_ndev || !netif_running(gid_ndev)) {
 		kfree_skb(skb);
 		return -ENODEV;
@@ -238,7 +236,7 @@ static int send_packet(struct sk_buff *skb, struct rhca_path *path,
 	return rhca_frame_send_v1(skb, path, gid_ndev);
 }
 
-/* Why it was not sent, from what send_packet() says */
+/* Drop counter for a result of send_packet() */
 static enum rhca_counter drop_reason(int result)
 {
 	switch (result) {
@@ -248,9 +246,9 @@ static enum rhca_counter drop_reason(int result)
 	case -ENODEV:
 	case -ENETDOWN:
 		return RHCA_TX_DROPPED_NO_NETDEV;
-	case -EPERM:			/* what a netfilter drop returns, or IPsec */
+	case -EPERM:			/* from a netfilter drop, or IPsec */
 		return RHCA_TX_DROPPED_FILTERED;
-	case -EMSGSIZE:			/* the IP stack's word, too: DF is set */
+	case -EMSGSIZE:			/* also from the IP stack: DF is set */
 		return RHCA_TX_DROPPED_TOO_LONG;
 	case -ENOMEM:
 		return RHCA_TX_DROPPED_NO_MEMORY;
@@ -267,10 +265,7 @@ static void trace_tx(const struct rhca_tx_list *tx, u32 psn, u32 packets, u32 le
 		      ndev ? ndev->name : "", result);
 }
 
-/*
- * What stands behind a packet that the queue refused would arrive out of order:
- * it shares that packet's fate.
- */
+/* After a refused packet drop the rest of the list: it would arrive out of order. */
 static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 			struct net_device *ndev)
 {
@@ -292,10 +287,10 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 	}
 	if (trace_rhca_tx_enabled())
 		trace_tx(tx, psn, packets, len, ndev, net_xmit_eval(result));
-	/* A queue with no room for a block? */
+	/* No room in the queue for a block? */
 	if (result > 0 && packets > 1 && tx->backoff)
 		rhca_block_lost(tx->backoff);
-	/* Congestion: the queue dropped something, not necessarily this */
+	/* NET_XMIT_CN counts as sent: another packet may have been dropped */
 	if (!net_xmit_eval(result)) {
 		if (packets > 1 && tx->backoff)
 			rhca_block_left(tx->backoff, psn);
@@ -346,11 +341,11 @@ static void send_finished(struct rhca_tx_list *tx)
 }
 
 /**
- * rhca_tx_list_send - Send what is in the list
- * @tx: empty afterwards; @tx->refused tells whether the local queue took all of it
+ * rhca_tx_list_send - Send the list
+ * @tx: empty afterwards; @tx->refused tells if the local queue refused a packet
  *
- * Context: bottom halves off, RCU read side. QP locks may be held: no stack path delivers a
- * packet to a receiver from inside a send.
+ * Context: bottom halves off, RCU read side. QP locks may be held: no stack path delivers a packet
+ * to a receiver from inside a send.
  */
 void rhca_tx_list_send(struct rhca_tx_list *tx)
 {
@@ -358,7 +353,7 @@ void rhca_tx_list_send(struct rhca_tx_list *tx)
 	send_finished(tx);
 }
 
-/* What comes from the pool is taken before anything is sent */
+/* Memory of the pool must be taken before anything is sent */
 static void add_segment(struct rhca_tx_list *tx, struct rhca_packet *packet)
 {
 	bool full = tx->block.segments && !rhca_block_fits(&tx->block, packet);
@@ -373,10 +368,10 @@ static void add_segment(struct rhca_tx_list *tx, struct rhca_packet *packet)
 /**
  * rhca_tx_list_add - Add a sealed packet; sends the list when it is full
  * @tx: the list
- * @packet: the packet, which the list takes over; without a valid P_Key it is
- *	dropped, as if the wire had lost it
+ * @packet: the packet, which the list takes over; without a valid P_Key it is dropped, as if lost
+ *	on the wire
  *
- * Return: whether it has not been dropped.
+ * Return: false if it was dropped.
  */
 bool rhca_tx_list_add(struct rhca_tx_list *tx, struct rhca_packet *packet)
 {

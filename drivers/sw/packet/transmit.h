@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Packets out, in lists. */
+/* Transmit path: lists of packets. */
 #ifndef RHCA_SW_PACKET_TRANSMIT_H
 #define RHCA_SW_PACKET_TRANSMIT_H
 
@@ -11,41 +11,41 @@
 
 struct rhca_shared_block;
 
-/* Packets to one destination that leave together */
+/* Packets to one destination that are sent together */
 struct rhca_tx_list {
 	/*
-	 * Whose packets are begun, and who is charged for them; NULL: several, none of which
-	 * need be there when the list leaves
+	 * QP whose packets are started and which is charged; NULL: several, which may be gone when
+	 * the list is sent
 	 */
 	const struct rhca_verbs_qp *qp;
-	struct rhca_counters __percpu *counters;	/* where they are counted; RCU */
-	u32 qp_member;		/* member of a LAG that their QP sits on */
-	bool datagrams;		/* their QP is a datagram's */
-	struct rhca_path *path;	/* the destination; NULL only as long as there is no packet; RCU */
+	struct rhca_counters __percpu *counters;	/* their counters; RCU */
+	u32 qp_member;		/* LAG member assigned to the QP */
+	bool datagrams;		/* the QP is a datagram QP */
+	struct rhca_path *path;	/* the destination; NULL only while empty; RCU */
 	struct sk_buff_head packets;	/* in order */
-	struct rhca_block block;	/* behind them */
-	struct rhca_block_backoff *backoff;	/* no blocks after a loss; NULL without */
-	struct rhca_shared_block *shared;	/* takes packets that are alone, or NULL */
-	bool asked;		/* it is known whether blocks may be used */
-	bool blocks;		/* they may */
-	bool uncharged;		/* something else bounds them: nobody is charged */
-	bool may_overtake;	/* its packets may overtake what the QP has sent */
-	bool is_cnp;		/* they are CNPs, which have a priority of their own */
-	bool refused;	/* the local queue has refused one: it, and what came behind it, is lost */
-	u32 refused_psn;	/* PSN of that packet */
-	u32 sent_bytes;		/* from the IP header on, that the local queue has taken */
-	u32 sent_packets;	/* likewise */
+	struct rhca_block block;	/* after @packets */
+	struct rhca_block_backoff *backoff;	/* no blocks after a loss; or NULL */
+	struct rhca_shared_block *shared;	/* takes lone packets, or NULL */
+	bool asked;		/* @blocks is valid */
+	bool blocks;		/* blocks may be used */
+	bool uncharged;		/* bounded by something else: not charged to a QP */
+	bool may_overtake;	/* may overtake earlier packets of the QP */
+	bool is_cnp;		/* CNPs, which have their own priority */
+	bool refused;	/* the local queue refused one, which is lost with all after it */
+	u32 refused_psn;	/* PSN of the refused packet */
+	u32 sent_bytes;		/* from the IP header on, accepted by the local queue */
+	u32 sent_packets;	/* accepted by the local queue */
 };
 
 #define RHCA_TX_LIST_PACKETS	16
 
 /*
- * Bytes of memory that a QP may have under way: in the queues of netdevs, of what nothing else
- * limits: datagrams, UC, responses to READs, and what an RC requester sends again. What that
- * sends for the first time is limited by its window, 128 packets, acknowledgements by requests:
- * to charge them would cost a request of 64 bytes a tenth of its time where there are many QPs.
- * What must not overtake packets that are charged is charged, too: a GRO that meets skbs of a
- * host's own (behind a veth) keeps those of each owner apart, and may so change their order.
+ * Limit of memory that a QP may have in netdev queues. It applies to packets that nothing else
+ * limits: datagrams, UC, READ responses, and retransmissions of an RC requester. First
+ * transmissions of RC are limited by the window, 128 packets, and acknowledgements by requests:
+ * with many QPs, charging them would cost a 64-byte request a tenth of its time. Packets that must
+ * not overtake charged ones are charged, too: GRO on local skbs (behind a veth) keeps those of each
+ * owner apart and may so reorder them.
  */
 #define RHCA_UNDER_WAY_MAX	(2U << 20)
 
@@ -62,22 +62,22 @@ bool rhca_tx_list_takes_blocks(struct rhca_tx_list *tx);
 void rhca_tx_list_send(struct rhca_tx_list *tx);
 
 /**
- * rhca_tx_list_protect - rhca_packet_protect() by what the list's block knows already
- * @tx: the list that the packet is added to next
- * @packet: begun for it, all but its payload in place
+ * rhca_tx_list_protect - rhca_packet_protect() reusing headers of the list's block
+ * @tx: the list that the packet will be added to next
+ * @packet: started for it, complete except for its payload
  *
  * Context: as rhca_packet_protect().
  */
 static inline void rhca_tx_list_protect(struct rhca_tx_list *tx, struct rhca_packet *packet)
 {
-	if (packet->room && !packet->shared)	/* a segment of this list's */
+	if (packet->room && !packet->shared)	/* a segment of this list */
 		rhca_block_precede(&tx->block, packet);
 	rhca_packet_protect(packet);
 }
 int rhca_under_way_open(struct rhca_verbs_qp *qp);
 void rhca_under_way_close(struct rhca_verbs_qp *qp);
 
-/* Is so much under way that nothing is to be added? */
+/* Has the QP reached its limit? */
 static inline bool rhca_under_way_full(const struct rhca_verbs_qp *qp)
 {
 	const struct socket *owner = qp->owner;
