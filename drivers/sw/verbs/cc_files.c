@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loss and congestion of a port of the software HCA as files, ports/1/cc/. Names and units
- * are those of adapters, which have them there, too. A new value holds from the next
- * packet on.
+ * Loss recovery and congestion control of a software HCA's port as files, ports/1/cc/. Adapters
+ * have the same names, units and place. A new value applies from the next packet on.
  */
 #include <linux/stddef.h>
 #include <rdma/ib_sysfs.h>
@@ -11,10 +10,10 @@
 #include "core/rules/cc.h"
 #include "sw/verbs/port.h"
 
-/* A parameter as a file */
+/* A parameter file */
 struct cc_file {
 	struct ib_port_attribute attr;	/* the file */
-	size_t offset;			/* of its value in struct rhca_cc */
+	size_t offset;			/* of the value in struct rhca_cc */
 	u32 least;			/* least value */
 	u32 most;			/* greatest value */
 };
@@ -53,7 +52,7 @@ static ssize_t store_value(struct ib_device *ibdev, u32 port_num,
 	return len;
 }
 
-#define MOST_MBITS	400000		/* the fastest Ethernet there is */
+#define MOST_MBITS	400000		/* the fastest Ethernet */
 
 #define CC_FILES(ROW)						\
 	ROW(enable, 0, 1)					\
@@ -104,7 +103,7 @@ static const struct attribute_group *port_groups[] = {
 	NULL
 };
 
-/* Set before the core's own, which has no such folder */
+/* Set before the core's groups, which lack this folder */
 const struct ib_device_ops rhca_cc_verbs = {
 	.port_groups	= port_groups,
 };

@@ -9,7 +9,7 @@
 
 DEFINE_STATIC_KEY_FALSE(rhca_optional_key);
 
-/* One counter over all CPUs */
+/* Sum of a counter over all CPUs */
 u64 rhca_counter_sum(const struct rhca_counters __percpu *c,
 		     enum rhca_counter which)
 {
@@ -30,7 +30,7 @@ static void free_set(struct rhca_verbs_set *set)
 
 int rhca_verbs_counters_open(struct rhca_counter_set *core)
 {
-	/* With a counter for each QP it is a process that creates them */
+	/* Charged: with a counter set per QP, processes create them */
 	struct rhca_verbs_set *set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
 
 	if (!set)
@@ -41,13 +41,13 @@ int rhca_verbs_counters_open(struct rhca_counter_set *core)
 		kfree(set);
 		return -ENOMEM;
 	}
-	/* The port's own set is the first, and NULL until now */
+	/* The port's own set is created first, so this is NULL for it */
 	set->port = rhca_port_set(core->port);
 	core->private = set;
 	return 0;
 }
 
-/* Packets counted here until now */
+/* Late packets were counted here until now: move them to the port */
 static void free_set_rcu(struct rcu_head *rcu)
 {
 	struct rhca_verbs_set *set = container_of(rcu, struct rhca_verbs_set,
@@ -62,10 +62,10 @@ static void free_set_rcu(struct rcu_head *rcu)
 	free_set(set);
 }
 
-/* The port goes, and its use of the key */
+/* The port is closed: drop its uses of the static key */
 static void close_port_set(struct rhca_verbs_set *set)
 {
-	/* What was counted late into sets that went falls to this one */
+	/* Closed sets may still move late counts to this one */
 	rcu_barrier();
 	while (set->optional) {
 		set->optional &= set->optional - 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Counters of the software HCA: per-CPU arrays, so that the data path shares no cache line. A QP
- * counts into the array of its port, or into that of the rdma_counter that it is bound to.
+ * counts in the array of its port, or of the rdma_counter it is bound to.
  */
 #ifndef RHCA_SW_VERBS_COUNTERS_H
 #define RHCA_SW_VERBS_COUNTERS_H
@@ -31,10 +31,10 @@ static inline void rhca_counter_inc(struct rhca_counters __percpu *c,
 /* A set of counters */
 struct rhca_verbs_set {
 	struct rhca_counters __percpu *values;
-	unsigned long optional;		/* of a port: those that are on, from RHCA_FIRST_OPTIONAL */
-	struct rhca_verbs_set *port;	/* the port's own set, which gets what is counted late */
-	struct rhca_counters shown;	/* what users were last shown; set when the set goes */
-	struct rcu_head rcu;		/* packets may still count into it when it goes */
+	unsigned long optional;		/* of a port: enabled ones, from RHCA_FIRST_OPTIONAL */
+	struct rhca_verbs_set *port;	/* the port's own set, which receives late counts */
+	struct rhca_counters shown;	/* last values shown to users; set on close */
+	struct rcu_head rcu;		/* packets may still use it when it is closed */
 };
 
 static inline struct rhca_verbs_set *
@@ -67,7 +67,7 @@ int rhca_verbs_counters_read(struct rhca_counter_set *core, u64 *values);
 int rhca_verbs_counters_enable(struct rhca_port *port, enum rhca_counter which,
 			       bool enable);
 
-/* Some port has an optional counter on */
+/* Enabled if any port has an optional counter enabled */
 DECLARE_STATIC_KEY_FALSE(rhca_optional_key);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The list of ports that packets are for. */
+/* The list of ports that receive packets. */
 #include <linux/mutex.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
@@ -10,9 +10,9 @@ static LIST_HEAD(ports);
 static DEFINE_MUTEX(ports_mutex);	/* protects writes to @ports */
 
 /**
- * rhca_verbs_port_open - Packets may find the port from now on
+ * rhca_verbs_port_open - Make a port visible to packets
  * @core: the port
- * @transport: what the transport keeps for it
+ * @transport: the transport's data for it
  *
  * Return: 0 or -ENOMEM.
  */
@@ -32,11 +32,11 @@ int rhca_verbs_port_open(struct rhca_port *core, void *transport)
 }
 
 /**
- * rhca_verbs_port_close - Packets find the port no more
+ * rhca_verbs_port_close - Hide a port from packets
  * @core: the port
  *
- * Context: may sleep; when it returns, none of them uses the port.
- * Return: what the transport kept for it.
+ * Context: may sleep; on return no packet uses the port.
+ * Return: the transport's data for it.
  */
 void *rhca_verbs_port_close(struct rhca_port *core)
 {
@@ -53,11 +53,11 @@ void *rhca_verbs_port_close(struct rhca_port *core)
 }
 
 /**
- * rhca_port_find_gid - The port that a GID belongs to
- * @query: destination as the packet names it
+ * rhca_port_find_gid - Find the port that owns a GID
+ * @query: destination of the packet
  * @index: set to the index in the port's table
  *
- * Context: RCU read side; the port is valid as long as that lasts.
+ * Context: RCU read side, during which the port is valid.
  */
 struct rhca_port *rhca_port_find_gid(const struct rhca_gid_query *query,
 				     u16 *index)
@@ -76,10 +76,10 @@ struct rhca_port *rhca_port_find_gid(const struct rhca_gid_query *query,
 }
 
 /**
- * rhca_port_find_netdev - The port on a netdev, or NULL
+ * rhca_port_find_netdev - Find the port on a netdev, or NULL
  * @ndev: the netdev
  *
- * Context: RCU read side; the port is valid as long as that lasts.
+ * Context: RCU read side, during which the port is valid.
  */
 struct rhca_port *rhca_port_find_netdev(const struct net_device *ndev)
 {

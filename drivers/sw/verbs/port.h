@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Ports that the software HCA serves, as packets find them. */
+/* Ports of the software HCA that receive packets. */
 #ifndef RHCA_SW_VERBS_PORT_H
 #define RHCA_SW_VERBS_PORT_H
 
@@ -12,12 +12,12 @@
 struct rhca_qp_handle;
 
 struct rhca_verbs_port {
-	struct list_head entry;		/* in the list of all of them; RCU */
+	struct list_head entry;		/* in the list of all ports; RCU */
 	struct rhca_port *core;		/* the core's part */
 	struct rhca_qp_handle __rcu *gsi;	/* QP1, or NULL */
-	atomic_long_t held_truesize;	/* of packets that its QPs hold until others come */
-	bool quiesced;			/* the transport listens for it no more */
-	void *transport;		/* the transport's own */
+	atomic_long_t held_truesize;	/* of out-of-order packets held by its QPs */
+	bool quiesced;			/* the transport no longer receives for it */
+	void *transport;		/* the transport's data */
 };
 
 static inline struct rhca_verbs_port *to_verbs_port(const struct rhca_port *port)

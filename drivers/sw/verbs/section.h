@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Sections: what runs from where bottom halves are turned off until they may be on again,
- * and keeps the processor's other softirqs waiting (on PREEMPT_RT, those that have a
- * lower priority). Each has an allowance of packets and bytes that it may send; what is
- * beyond that is left to the next one, in a tasklet.
+ * Sections: code that runs with bottom halves disabled and so delays the CPU's other softirqs (with
+ * PREEMPT_RT, those of lower priority). Each has an allowance of packets and bytes that it may
+ * send; the rest is left to the next section, in a tasklet.
  */
 #ifndef RHCA_SW_VERBS_SECTION_H
 #define RHCA_SW_VERBS_SECTION_H
@@ -14,23 +13,23 @@
 #include <linux/types.h>
 
 /*
- * With PREEMPT_RT about ten microseconds, and a message of 64 KiB goes in one. Elsewhere
- * nobody has asked for the latency: there it is 64 packets, whatever their size.
+ * With PREEMPT_RT about ten microseconds, enough for a message of 64 KiB. Without it low latency
+ * was not requested, so the limit is 64 packets of any size.
  */
 #define RHCA_SECTION_PACKETS		64U
 #define RHCA_SECTION_BYTES		(64U << 10)	/* of payload */
 #define RHCA_SECTION_COUNTS_BYTES	IS_ENABLED(CONFIG_PREEMPT_RT)
 
-/* What may still be sent */
+/* Rest of what may be sent */
 struct rhca_allowance {
-	u32 packets;	/* so many packets */
-	u32 bytes;	/* of payload together, where RHCA_SECTION_COUNTS_BYTES */
+	u32 packets;	/* number of packets */
+	u32 bytes;	/* their payload, if RHCA_SECTION_COUNTS_BYTES */
 };
 
 #define RHCA_WHOLE_ALLOWANCE \
 	((struct rhca_allowance) { RHCA_SECTION_PACKETS, RHCA_SECTION_BYTES })
 
-/* May another packet with so much payload be sent? */
+/* May another packet with @bytes of payload be sent? */
 static inline bool rhca_allows(const struct rhca_allowance *left, u32 bytes)
 {
 	return left->packets &&
@@ -44,21 +43,21 @@ static inline void rhca_allowance_use(struct rhca_allowance *left, u32 packets, 
 }
 
 /*
- * The section that is under way on a CPU. Where threads with bottom halves off preempt each
- * other (PREEMPT_RT without PREEMPT_RT_NEEDS_BH_LOCK) another one may be here meanwhile, for
- * which it is as if there were none.
+ * The current section of a CPU. If threads with bottom halves disabled can preempt each other
+ * (PREEMPT_RT without PREEMPT_RT_NEEDS_BH_LOCK), another thread may run here meanwhile, which
+ * treats it as absent.
  */
 struct rhca_section {
-	const struct task_struct *owner;	/* whose it is; NULL: there is none */
-	struct rhca_allowance left;		/* what it may still send */
-	u64 now;				/* rhca_section_time(); 0: nobody has asked */
+	const struct task_struct *owner;	/* its thread; NULL: no section */
+	struct rhca_allowance left;		/* rest of its allowance */
+	u64 now;				/* rhca_section_time(); 0: not read yet */
 };
 
 DECLARE_PER_CPU(struct rhca_section, rhca_sections);
 
 /*
- * A pass through a QP has the whole allowance where nobody has begun a section, since it
- * is one by itself. All of these: bottom halves off.
+ * Without a section a pass through a QP has the whole allowance, as it is a section by itself.
+ * Bottom halves off for all of these functions.
  */
 static inline struct rhca_allowance rhca_section_left(void)
 {
@@ -77,7 +76,7 @@ static inline void rhca_section_use(u32 packets, u32 bytes)
 		rhca_allowance_use(&section->left, packets, bytes);
 }
 
-/* More than one pass is to follow. Returns false inside of a section, which goes on */
+/* Begin a section of several passes. Returns false inside a section, which continues */
 static inline bool rhca_section_begin(void)
 {
 	struct rhca_section *section = this_cpu_ptr(&rhca_sections);
@@ -90,7 +89,7 @@ static inline bool rhca_section_begin(void)
 	return true;
 }
 
-/* @begun: by rhca_section_begin() */
+/* @begun: from rhca_section_begin() */
 static inline void rhca_section_end(bool begun)
 {
 	if (begun)

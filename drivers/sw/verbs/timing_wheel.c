@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A timing wheel for each CPU: 64 slots, each of a tick. What fires later than the wheel is
- * long goes round again. One hrtimer for each wheel, only when a slot is filled.
+ * A timing wheel for each CPU: 64 slots of one tick each. A timer beyond the wheel's range is
+ * requeued when its slot is reached. One hrtimer per wheel, armed only while a slot is filled.
  *
- * A timer is in the wheel of the CPU that starts it. While its function is called it stays
- * with that wheel, so that who stops it knows for what to wait.
+ * A timer is in the wheel of the CPU that starts it. While its function runs it stays associated
+ * with that wheel, so that rhca_wheel_stop() knows which wheel to wait for.
  */
 #include <linux/bitops.h>
 #include <linux/hrtimer.h>
@@ -15,49 +15,49 @@
 #include "sw/verbs/section.h"
 #include "sw/verbs/timing_wheel.h"
 
-#define TICK_SHIFT	17	/* 131 us: an eighth of what is mostly waited for */
+#define TICK_SHIFT	17	/* 131 us: an eighth of the usual timeout */
 #define SLOTS		BITS_PER_TYPE(u64)
-/* From now until the last slot that can be filled: the one that is being emptied is not */
+/* From now to the last usable slot: the one being emptied is not usable */
 #define MOST_TICKS	(SLOTS - 2)
 
 /*
- * What one softirq may do: 64 functions are called, each of which may send a packet, or 512
- * timers taken out that need not fire
+ * Budget of a softirq: 64 calls of functions, each of which may send a packet, or 512 removals of
+ * timers that need not fire
  */
 #define BUDGET		512
 #define CALL_COSTS	8
 
 /*
- * Of fewer that share the wheel each is started so often that to let it fire, once in a
- * millisecond, costs less than to say for each request that it need not, and to start it again
+ * Below this number of timers in the wheel each is started so often that letting it fire once a
+ * millisecond costs less than marking it for each request and starting it again
  */
 #define MANY		128
 
 /*
- * Then it fires every half of a millisecond at most. Of many timers one is due at each tick, and
- * each time is an interrupt
+ * From MANY timers on fire only every half a millisecond: one of them would be due at each tick,
+ * and each firing is an interrupt
  */
 #define MANY_TICKS	4
 
 /* The timers of a CPU */
 struct rhca_wheel {
 	spinlock_t running;		/* held while functions are called */
-	spinlock_t lock;		/* protects the rest; inside of @running and QPs' locks */
-	u16 id;				/* its CPU's number, from 1 on */
-	unsigned int num;		/* timers that are in its lists */
-	u64 filled;			/* a bit for each slot that has timers */
-	u64 armed;			/* tick at which @timer fires, or IDLE */
+	spinlock_t lock;	/* protects the rest; nests inside @running and QPs' locks */
+	u16 id;				/* its CPU's number + 1 */
+	unsigned int num;		/* timers in its lists */
+	u64 filled;			/* bitmap of slots that have timers */
+	u64 armed;			/* expiry of @timer, in ticks, or IDLE */
 	struct hlist_head slot[SLOTS];	/* timers, by tick */
-	u64 tick[SLOTS];		/* of the oldest in each slot */
-	struct hlist_head due;		/* timers of a slot whose time has come */
-	struct hrtimer timer;		/* fires at the next tick with timers */
+	u64 tick[SLOTS];		/* earliest tick in each slot */
+	struct hlist_head due;		/* timers of an expired slot */
+	struct hrtimer timer;		/* expires at the next tick with timers */
 };
 
 #define IDLE	U64_MAX
 
 static DEFINE_PER_CPU(struct rhca_wheel, wheels);
 
-/* In which a timer is, or was last, or NULL */
+/* The wheel a timer is in or was last in, or NULL */
 static struct rhca_wheel *wheel_of(const struct rhca_wheel_timer *timer)
 {
 	u16 id = READ_ONCE(timer->wheel);
@@ -67,14 +67,14 @@ static struct rhca_wheel *wheel_of(const struct rhca_wheel_timer *timer)
 
 static void arm(struct rhca_wheel *wheel, u64 tick)
 {
-	/* What is due already is left to another softirq: one calls all that is before its time */
+	/* Never arm in the past: the current hrtimer softirq would run it again before it ends */
 	u64 at = max(tick << TICK_SHIFT, ktime_get_ns() + 1);
 
 	wheel->armed = tick;
 	hrtimer_start(&wheel->timer, ns_to_ktime(at), HRTIMER_MODE_ABS_SOFT);
 }
 
-/* The first one after its time, so never early. @now: tick */
+/* The first tick after @at, so the timer never fires early. @now: tick */
 static u64 tick_for(const struct rhca_wheel *wheel, u64 at, u64 now)
 {
 	u64 tick = (at >> TICK_SHIFT) + 1;
@@ -123,13 +123,12 @@ static void put_in(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer, u64
 
 /**
  * rhca_wheel_start - Start a timer, or let it fire earlier
- * @timer: the timer, set to 0 before it is first used but for its function; one that will
- *	fire earlier than that is left as it is
+ * @timer: the timer, zeroed before first use except for its function; unchanged if it fires earlier
+ *	anyway
  * @now: CLOCK_MONOTONIC, in ns
- * @ns: it fires so much later, or up to two ticks after that; where MANY share the wheel
- *	up to MANY_TICKS + 1
+ * @ns: delay; it fires up to two ticks later, up to MANY_TICKS + 1 if the wheel has MANY timers
  *
- * Context: bottom halves off. Who starts it holds a lock against others who do, which its
+ * Context: bottom halves off. Concurrent callers for a timer are serialized by a lock, which its
  * function may take.
  */
 void rhca_wheel_start(struct rhca_wheel_timer *timer, u64 now, u64 ns)
@@ -147,7 +146,7 @@ void rhca_wheel_start(struct rhca_wheel_timer *timer, u64 now, u64 ns)
 		take_out(wheel, timer);
 	if (!timer->linked)
 		put_in(wheel, timer, at, now);
-	else if (!timer->queued)	/* its slot comes before that, and it is put on then */
+	else if (!timer->queued)	/* requeued when its slot is reached */
 		timer->at = at;
 	WRITE_ONCE(timer->queued, true);
 	spin_unlock(&wheel->lock);
@@ -155,8 +154,8 @@ void rhca_wheel_start(struct rhca_wheel_timer *timer, u64 now, u64 ns)
 EXPORT_SYMBOL_IF_KUNIT(rhca_wheel_start);
 
 /**
- * rhca_wheel_need_not_fire - A timer has nothing to do any more
- * @timer: a timer that waits. It may fire all the same
+ * rhca_wheel_need_not_fire - Cancel a timer lazily
+ * @timer: a pending timer. It may fire nevertheless
  *
  * Context: as rhca_wheel_start().
  */
@@ -166,12 +165,12 @@ void rhca_wheel_need_not_fire(struct rhca_wheel_timer *timer)
 
 	if (READ_ONCE(wheel->num) < MANY)
 		return;
-	/* Without the lock: who calls functions may be about to call this one's */
+	/* Without the lock: the wheel may be about to call its function */
 	WRITE_ONCE(timer->queued, false);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_wheel_need_not_fire);
 
-/* Its function is not called any more, unless that starts it in another wheel */
+/* On return its function is no longer called, unless it was started in another wheel */
 static void stop_in(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer)
 {
 	spin_lock_bh(&wheel->running);
@@ -184,7 +183,7 @@ static void stop_in(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer)
 
 /**
  * rhca_wheel_stop - Stop a timer for good
- * @timer: the timer, which none but its own function starts any more
+ * @timer: the timer, which only its own function may still start
  *
  * Context: process; no lock held that functions of timers take.
  */
@@ -201,7 +200,7 @@ void rhca_wheel_stop(struct rhca_wheel_timer *timer)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_wheel_stop);
 
-/* Returns the slot with the oldest timers, or SLOTS when there are none */
+/* Returns the slot with the earliest timers, or SLOTS if all are empty */
 static unsigned int oldest_slot(const struct rhca_wheel *wheel)
 {
 	unsigned int oldest = SLOTS, slot;
@@ -237,7 +236,7 @@ static void call(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer)
 	timer->running = false;
 }
 
-/* What has been sent leaves the rest to another softirq */
+/* If much was sent, leave the rest to another softirq */
 static bool has_sent_much(void)
 {
 	struct rhca_allowance left = rhca_section_left();
@@ -245,7 +244,7 @@ static bool has_sent_much(void)
 	return !rhca_allows(&left, RHCA_SECTION_BYTES / 2);
 }
 
-/* Those that are due, up to a budget. Some may have to go round again */
+/* Call expired timers, up to a budget. Requeues those that are not due yet */
 static void call_due(struct rhca_wheel *wheel, u64 now_ns)
 {
 	u64 now = now_ns >> TICK_SHIFT;
@@ -291,7 +290,7 @@ static enum hrtimer_restart wheel_fired(struct hrtimer *hrtimer)
 
 	spin_lock(&wheel->running);
 	spin_lock(&wheel->lock);
-	wheel->armed = 0;	/* who starts a timer meanwhile leaves that to the end */
+	wheel->armed = 0;	/* timers started meanwhile are armed below */
 	call_due(wheel, ktime_get_ns());
 	arm_for_next(wheel);
 	spin_unlock(&wheel->lock);
@@ -300,7 +299,7 @@ static enum hrtimer_restart wheel_fired(struct hrtimer *hrtimer)
 	return HRTIMER_NORESTART;
 }
 
-/* Not by an initializer, see rhca_turn_lists_init() */
+/* No initializer, see rhca_turn_lists_init() */
 void rhca_wheels_init(void)
 {
 	struct rhca_wheel *wheel;
@@ -316,7 +315,7 @@ void rhca_wheels_init(void)
 	}
 }
 
-/* No QP exists any more */
+/* After the last QP is gone */
 void rhca_wheels_exit(void)
 {
 	int cpu;

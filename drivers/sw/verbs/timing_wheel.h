@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Timers of many QPs, with a resolution of an eighth of a millisecond, of half of one where 128
- * of them or more share a CPU. An hrtimer for each would be a node of a tree, whose neighbours
- * are cold lines of other QPs, to be written for each request, and an interrupt each time that
- * it fires. Ticks of the kernel's own wheel are too long.
+ * Timers of many QPs, with a resolution of 1/8 ms, or 1/2 ms if 128 or more share a CPU. An hrtimer
+ * per QP would be a tree node, whose neighbours are cold cache lines of other QPs that each request
+ * writes to, and each expiry an interrupt. Ticks of the kernel's own wheel are too long.
  */
 #ifndef RHCA_SW_VERBS_TIMING_WHEEL_H
 #define RHCA_SW_VERBS_TIMING_WHEEL_H
@@ -12,26 +11,26 @@
 #include <linux/types.h>
 
 /*
- * A timer. But for @fired all is protected by the wheel's lock; @queued is also cleared without
- * it. The 32 bytes before @fired are what starting touches.
+ * A timer. The wheel's lock protects all but @fired; @queued is also cleared without it. Starting a
+ * timer touches the 32 bytes before @fired.
  */
 struct rhca_wheel_timer {
-	struct hlist_node node;	/* in a slot of its wheel, or in the list of those that are due */
-	u64 at;			/* when it fires, in ns of CLOCK_MONOTONIC */
-	u16 wheel;		/* number of that in which it is, or was last; 0: none yet */
-	u8 slot;		/* in which it is, unless it is due */
+	struct hlist_node node;	/* in a slot of its wheel, or in the list of expired timers */
+	u64 at;			/* expiry, in ns of CLOCK_MONOTONIC */
+	u16 wheel;		/* number of the wheel it is in or was last in; 0: none */
+	u8 slot;		/* its slot, unless expired */
 	bool linked;		/* @node is in a list */
 	/*
-	 * It waits. One that need not fire stays where it is until its time, so that starting it
-	 * again touches no other timer
+	 * Pending. When cleared the timer stays linked until its time, so that restarting it
+	 * touches no other timer
 	 */
 	bool queued;
-	bool running;		/* @fired is being called */
-	/* in softirq context, not before @at; may start the timer again */
+	bool running;		/* @fired is running */
+	/* called in softirq context, not before @at; may start the timer again */
 	void (*fired)(struct rhca_wheel_timer *timer);
 };
 
-/* One that waits will fire, or is about to; who sees it has its fired() still to come */
+/* Is it pending? If so, its fired() has yet to be called */
 static inline bool rhca_wheel_is_queued(const struct rhca_wheel_timer *timer)
 {
 	return READ_ONCE(timer->queued);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that a process makes the kernel lock. RLIMIT_MEMLOCK bounds it as it does an adapter's
- * queues, which lie in pinned pages. The memory cgroup is charged by __GFP_ACCOUNT besides.
+ * Memory that the kernel locks for a process. RLIMIT_MEMLOCK limits it as it does an adapter's
+ * queues, which are in pinned pages. __GFP_ACCOUNT charges the memory cgroup as well.
  */
 #include <linux/capability.h>
 #include <linux/mm.h>
@@ -11,8 +11,8 @@
 #include "sw/verbs/memory/charge.h"
 
 /*
- * Name RLIMIT_MEMLOCK in the log if it was hit by @bytes more. Programs get a bare -ENOMEM and
- * show it as "Cannot allocate memory" on a machine with gigabytes free.
+ * Log if @bytes more exceed RLIMIT_MEMLOCK. Programs only get -ENOMEM and print "Cannot allocate
+ * memory" on a machine with gigabytes free.
  */
 void rhca_charge_explain(struct ib_device *ibdev, u64 bytes)
 {
@@ -30,13 +30,12 @@ void rhca_charge_explain(struct ib_device *ibdev, u64 bytes)
 }
 
 /**
- * rhca_charge_take - Count memory as locked by the calling process
+ * rhca_charge_take - Charge locked memory to the calling process
  * @charge: filled in
  * @ibdev: the device, for the log
  * @bytes: how much
  *
- * Return: 0, or -ENOMEM when it is more than RLIMIT_MEMLOCK and the process has
- * no CAP_IPC_LOCK.
+ * Return: 0, or -ENOMEM if it exceeds RLIMIT_MEMLOCK and the process lacks CAP_IPC_LOCK.
  */
 int rhca_charge_take(struct rhca_charge *charge, struct ib_device *ibdev,
 		     size_t bytes)
@@ -58,7 +57,7 @@ int rhca_charge_take(struct rhca_charge *charge, struct ib_device *ibdev,
 }
 
 /**
- * rhca_charge_give - The memory is freed, by any process
+ * rhca_charge_give - Uncharge memory, from any process
  * @charge: from rhca_charge_take(), or zeroed
  */
 void rhca_charge_give(struct rhca_charge *charge)

@@ -5,9 +5,9 @@
 #include <linux/mm_types.h>
 #include <rdma/ib_verbs.h>
 
-/* Locked memory that counts against a process's limit */
+/* Locked memory charged to a process's limit */
 struct rhca_charge {
-	struct mm_struct *mm;	/* the process, of which the struct is held, or NULL */
+	struct mm_struct *mm;	/* the process, with a reference to the struct, or NULL */
 	unsigned long pages;	/* how much */
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that keys name: the table of keys, who uses the memory of one, and where it
- * lies. IBTA vol. 1, 10.6.
+ * Memory behind keys: the table of keys, users of the memory, and its location. IBTA vol. 1, 10.6.
  */
 #include <linux/delay.h>
 #include <linux/mm.h>
@@ -14,7 +13,7 @@
 #include "sw/verbs/memory/mem.h"
 #include "sw/verbs/memory/odp.h"
 
-/* What work requests and packets take away has one counter: those cannot look at all CPUs */
+/* One counter for memory that work requests and packets invalidate: they cannot check all CPUs */
 static int alloc_users(struct rhca_mem *mem)
 {
 	if (mem->kind != RHCA_MEM_USER && mem->kind != RHCA_MEM_DMA)
@@ -24,9 +23,9 @@ static int alloc_users(struct rhca_mem *mem)
 }
 
 /*
- * Give memory a key, which is not valid yet. The entry is reserved first and filled when @mem is
- * complete, so lookups never see a half-made one. @mem: zeroed but for what describes the memory;
- * freed by the caller on error. Returns 0 or -ENOMEM.
+ * Give memory a key, not valid yet. The entry is reserved first and filled once @mem is complete,
+ * so lookups never see it half-initialised. @mem: zeroed except for the description of the memory;
+ * the caller frees it on error. Returns 0 or -ENOMEM.
  */
 int rhca_mem_publish(struct rhca_mem *mem, struct rhca_verbs_dev *dev,
 		     struct ib_pd *pd, enum rhca_mem_kind kind)
@@ -53,17 +52,17 @@ int rhca_mem_publish(struct rhca_mem *mem, struct rhca_verbs_dev *dev,
 	return 0;
 }
 
-/* Let users in. @mem: memory that is complete. */
+/* Allow users. @mem: fully initialised. */
 void rhca_mem_set_valid(struct rhca_mem *mem)
 {
-	/* What the key means before the state that lets users in */
+	/* Order what the key means before the state that allows users */
 	smp_store_release(&mem->state, RHCA_MEM_VALID);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_set_valid);
 
 /*
- * Has everybody stopped using memory whose state has been changed, so that no more can come? Then
- * all their accesses have happened. Any context.
+ * Is memory unused after its state was changed to admit no new users? If so, all accesses have
+ * completed. Any context.
  */
 bool rhca_mem_is_idle(const struct rhca_mem *mem)
 {
@@ -78,8 +77,8 @@ bool rhca_mem_is_idle(const struct rhca_mem *mem)
 }
 
 /*
- * Wait until it is. Users run with bottom halves off, which is an RCU read side: after a grace
- * period they have gone. Busy memory is rare here, so it may take that long.
+ * Wait until it is unused. Users run with bottom halves off, an RCU read side, so they are done
+ * after a grace period. Busy memory is rare here, so the wait may be long.
  */
 void rhca_mem_wait_idle(const struct rhca_mem *mem)
 {
@@ -88,7 +87,7 @@ void rhca_mem_wait_idle(const struct rhca_mem *mem)
 		synchronize_rcu();
 }
 
-/* For so long together, in microseconds, users of a page may take to leave by themselves */
+/* Pauses, in microseconds, for users of a page to finish */
 #define FIRST_PAUSE_US	10
 #define LAST_PAUSE_US	640
 
@@ -114,7 +113,7 @@ static bool is_used_on(const struct rhca_mem *mem, int cpu)
 	return atomic_read_acquire(per_cpu_ptr(mem->cpu_users, cpu));
 }
 
-/* Has the CPU been seen without users before the pauses are used up? */
+/* Wait until the CPU has no users; false if the pauses were used up */
 static bool comes_to_rest(const struct rhca_mem *mem, int cpu,
 			  unsigned int *pause_us)
 {
@@ -128,18 +127,17 @@ static bool comes_to_rest(const struct rhca_mem *mem, int cpu,
 }
 
 /*
- * Wait for users who may have seen a page that has just been taken out; the key goes on working.
- * A user stays on its CPU, so those of before have gone when each CPU has been seen without users
- * once. That takes microseconds. Only where a CPU is in use whenever one looks, all are
- * interrupted: what makes pages go, and who uses them, may be one process without privileges.
- * May sleep.
+ * Wait for users that may have found a page before it was removed; the key stays valid. A user
+ * stays on its CPU, so once each CPU has been seen without users, the earlier ones are done,
+ * usually within microseconds. Only if a CPU is busy at every check, interrupt all CPUs: one
+ * unprivileged process may both use pages and have them removed. May sleep.
  */
 void rhca_mem_wait_past_users(const struct rhca_mem *mem)
 {
 	unsigned int pause_us = FIRST_PAUSE_US;
 	int cpu;
 
-	smp_mb();	/* what was taken out before the counts; pairs with enter() */
+	smp_mb();	/* the removed page before the counts; pairs with enter() */
 	for_each_possible_cpu(cpu) {
 		if (!comes_to_rest(mem, cpu, &pause_us)) {
 			rhca_mem_expedite();
@@ -150,7 +148,7 @@ void rhca_mem_wait_past_users(const struct rhca_mem *mem)
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_wait_past_users);
 
 /*
- * Take the key of memory in state RHCA_MEM_GONE away and wait for packets that use it. What @mem
+ * Remove the key of memory in state RHCA_MEM_GONE and wait for packets that use it. What @mem
  * points to may be freed afterwards, and @mem itself after a grace period. May sleep.
  */
 void rhca_mem_withdraw(struct rhca_mem *mem)
@@ -166,7 +164,7 @@ static atomic_t *users_here(struct rhca_mem *mem)
 
 static void leave(struct rhca_mem *mem)
 {
-	/* All accesses before the count */
+	/* Order all accesses before the count */
 	(void)atomic_dec_return_release(users_here(mem));
 }
 
@@ -178,11 +176,11 @@ static bool enter(struct rhca_mem *mem)
 		leave(mem);
 		return false;
 	}
-	smp_acquire__after_ctrl_dep();	/* the state before what the key means */
+	smp_acquire__after_ctrl_dep();	/* Order the state before what the key means */
 	return true;
 }
 
-/* A window has no memory of its own: its user uses the region as well */
+/* A window has no memory of its own: its users use the region, too */
 static bool hold(struct rhca_mem *mem)
 {
 	if (!enter(mem))
@@ -210,8 +208,8 @@ void rhca_mem_put(struct rhca_mem *mem)
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_put);
 
 /*
- * The memory that a local or remote key names, in use: nothing of what the key means changes
- * until rhca_mem_put(), with bottom halves off until then. NULL when the key does not work now.
+ * Get the memory of a local or remote key: nothing about the key changes until rhca_mem_put(), with
+ * bottom halves off until then. NULL if the key is not valid now.
  */
 struct rhca_mem *rhca_mem_get(struct rhca_verbs_dev *dev, u32 key)
 {
@@ -230,7 +228,7 @@ struct rhca_mem *rhca_mem_get(struct rhca_verbs_dev *dev, u32 key)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_get);
 
-/* Nobody has begun to take the key away */
+/* Has no invalidation of the key started? */
 static bool is_valid(const struct rhca_mem *mem)
 {
 	return READ_ONCE(mem->state) == RHCA_MEM_VALID &&
@@ -238,25 +236,24 @@ static bool is_valid(const struct rhca_mem *mem)
 }
 
 /**
- * rhca_mem_hold - Find the memory that a key names, and go on using it
- * @held: memory in use from the last call, perhaps of another device, or NULL; set to
- *	what is returned
+ * rhca_mem_hold - Find the memory of a key and keep a reference for further packets
+ * @held: memory from the last call, perhaps of another device, or NULL; set to the result
  * @dev: the device
  * @key: local or remote key, from a work request or a packet
  *
- * Packets that are handled together mostly name one key: it is looked up, and its users are
- * counted, once for all of them. Who takes the key away waits for rhca_mem_release() as for
- * rhca_mem_put(), but nothing begins to use the memory once he has begun.
+ * Packets handled together mostly use the same key: it is looked up, and its users are counted,
+ * once for all of them. Invalidation waits for rhca_mem_release() as for rhca_mem_put(), but once
+ * it has started this no longer returns the memory.
  *
  * Context: bottom halves off until rhca_mem_release().
- * Return: memory in use, or NULL when the key is not one that works now.
+ * Return: memory in use, or NULL if the key is not valid now.
  */
 struct rhca_mem *rhca_mem_hold(struct rhca_mem **held,
 			       struct rhca_verbs_dev *dev, u32 key)
 {
 	struct rhca_mem *mem = *held;
 
-	/* What the key means does not change as long as it is in use */
+	/* What the key means cannot change while it is in use */
 	if (mem && mem->key == key && mem->dev == dev && is_valid(mem))
 		return mem;
 	rhca_mem_put(mem);
@@ -266,11 +263,11 @@ struct rhca_mem *rhca_mem_hold(struct rhca_mem **held,
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_hold);
 
 /**
- * rhca_mem_allows - May this range be used in this way?
+ * rhca_mem_allows - Is this access to a range allowed?
  * @mem: the memory
  * @addr: first address
  * @length: bytes
- * @access: all of IB_ACCESS_* that are needed; 0 for a local read
+ * @access: IB_ACCESS_* that are needed; 0 for a local read
  */
 bool rhca_mem_allows(const struct rhca_mem *mem, u64 addr, u64 length,
 		     int access)
@@ -326,14 +323,14 @@ static struct page *find_kernel_page(const struct rhca_mem *mem, u64 addr,
 }
 
 /**
- * rhca_mem_page - The page behind an address
- * @mem: the memory, or a window to it; rhca_mem_allows() has said yes
+ * rhca_mem_page - Find the page of an address
+ * @mem: the memory, or a window to it; rhca_mem_allows() was true
  * @addr: the address
  * @offset: set to the offset in the page
  * @bytes: set to the bytes that lie together from there, in the page
  *
- * Return: the page, not referenced: @mem keeps it; NULL for an address that is no kernel memory,
- * which only a kernel user can give, and for a page that is not there: see rhca_mem_fault().
+ * Return: the page, which @mem keeps, without a reference; NULL for an address that is no kernel
+ * memory, which only a kernel user can give, and for a missing page: see rhca_mem_fault().
  */
 struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,
 			   unsigned int *offset, unsigned int *bytes)
@@ -354,15 +351,15 @@ struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_page);
 
 /**
- * rhca_mem_fault - What to do where rhca_mem_page() found none
+ * rhca_mem_fault - Request a page that rhca_mem_page() did not find
  * @mem: the memory, or a window to it
  * @addr: the address
- * @bytes: that are needed from there
- * @ahead: that are going to be needed from there; not less than @bytes
+ * @bytes: needed from there on
+ * @ahead: going to be needed from there on; at least @bytes
  *
  * Context: bottom halves off.
- * Return: -EINPROGRESS when it is being brought in: try again soon; -EFAULT when
- * there is no such memory.
+ * Return: -EINPROGRESS while it is being faulted in: retry soon; -EFAULT if there is no such
+ * memory.
  */
 int rhca_mem_fault(const struct rhca_mem *mem, u64 addr, u64 bytes, u64 ahead)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory that keys name: regions and windows. The data path looks a key up for
- * each packet, checks it, and holds the memory only while it copies.
+ * Memory behind keys: regions and windows. The data path looks up and checks a key for each packet,
+ * and holds the memory only while it copies.
  */
 #ifndef RHCA_SW_VERBS_MEMORY_MEM_H
 #define RHCA_SW_VERBS_MEMORY_MEM_H
@@ -23,36 +23,35 @@ enum rhca_mem_kind {
 };
 
 enum rhca_mem_state {
-	RHCA_MEM_INVALID,	/* registered, unusable: no key works */
+	RHCA_MEM_INVALID,	/* registered, but no key is valid */
 	RHCA_MEM_VALID,
 	RHCA_MEM_GONE,		/* being deregistered: will never be valid again */
 };
 
 /*
- * A region or window. What follows @state is only changed when the memory is not valid and has
- * no users. The struct itself lives for a grace period longer.
+ * A region or window. Fields after @state only change while the memory is invalid and unused. The
+ * struct is freed after a grace period.
  */
 struct rhca_mem {
 	/*
-	 * Packets that use it just now. A lookup counts itself in and then looks at @state; who
-	 * takes the memory away changes @state and then looks at the count, so one of them sees
-	 * the other.
+	 * Packets using it now. A lookup increments this and then checks @state; invalidation
+	 * changes @state and then checks the count, so at least one of them sees the other.
 	 */
 	atomic_t users;
 	/*
-	 * The same for each CPU, in place of @users: for regions that only verbs take away. Many
-	 * QPs may share those, and a verb may look at all CPUs.
+	 * The same per CPU, instead of @users: for regions that only verbs invalidate. Many QPs may
+	 * share those, and a verb may check all CPUs.
 	 */
 	atomic_t __percpu *cpu_users;
 	struct rcu_head rcu;		/* for the grace period */
 	struct rhca_verbs_dev *dev;
 	enum rhca_mem_kind kind;
 
-	spinlock_t binding_lock;	/* protects what the key means, @state and the rest: */
-	u32 num_windows;		/* bound to a region, which cannot go meanwhile */
+	spinlock_t binding_lock;	/* protects what the key means: @state and the rest */
+	u32 num_windows;		/* windows bound to this region, which keep it */
 	enum rhca_mem_state state;	/* usable or not */
 	struct ib_pd *pd;
-	u32 key;		/* local and remote; the low byte is the consumer's to vary */
+	u32 key;		/* local and remote; the consumer chooses the low byte */
 	int access;		/* IB_ACCESS_* */
 	u64 iova;		/* first address */
 	u64 length;		/* bytes */
@@ -72,10 +71,7 @@ struct rhca_mem {
 	u32 qp_num;		/* of a type 2 window: the QP it is bound to */
 };
 
-/*
- * Rights of RDMA FLUSH as in uverbs; older kernels have no name for them, and let
- * nobody ask for them.
- */
+/* Access rights of RDMA FLUSH as in uverbs; older kernels neither name nor accept them. */
 #define RHCA_ACCESS_FLUSH_GLOBAL	BIT(8)
 #define RHCA_ACCESS_FLUSH_PERSISTENT	BIT(9)
 #define RHCA_ACCESS_FLUSH		(RHCA_ACCESS_FLUSH_GLOBAL | \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory that packets use against who changes what its key means, as a litmus test: see
- * scripts/check/litmus.pml. Two processors handle packets, one of them two packets of a
- * batch; a third makes the memory invalid, waits for nothing, changes what it means if it
- * is idle, and lets users in again.
+ * Packets that use memory while another CPU changes what its key means, as a litmus test:
+ * see scripts/check/litmus.pml. Two CPUs handle packets, one of them two packets of a
+ * batch; a third makes the memory invalid, does not wait, changes what it means if it is
+ * idle, and allows users again.
  *
  * code: drivers/sw/verbs/memory/mem.c: (void)atomic_inc_return(users_here(mem));
  * code: drivers/sw/verbs/memory/mem.c: if (READ_ONCE(mem->state) != RHCA_MEM_VALID) {
@@ -17,16 +17,16 @@
  * code: drivers/sw/verbs/memory/mw.c: WRITE_ONCE(window->state, state);
  * code: drivers/sw/verbs/memory/mw.c: WRITE_ONCE(window->key, bind->new_key);
  *
- * What is shown: no packet uses pages that were given back, or after they were looked at
- * by who waited; none uses another meaning than its key's, or half of one.
+ * Verified: no packet uses pages after they were freed or read by the CPU that waited;
+ * none uses another meaning than its key's, or half of one.
  *
  *   BREAK_ENTER	a user does not order its count before the state
  *   BREAK_DEP	nor the state before what the key means
- *   BREAK_LEAVE	nor what it did before the end of its count
- *   BREAK_IDLE	the state is not ordered before the look at the counts
- *   BREAK_COUNT	the look at the counts is no acquire
- *   BREAK_VALID	the state that lets users in is no release
- *   BREAK_CPU	a user is counted out on another processor than in
+ *   BREAK_LEAVE	nor its accesses before it leaves the count
+ *   BREAK_IDLE	the state is not ordered before reading the counts
+ *   BREAK_COUNT	reading the counts is no acquire
+ *   BREAK_VALID	the state that allows users is no release
+ *   BREAK_CPU	a user leaves the count on another CPU
  *   BREAK_KEY	the key is compared before the user is counted
  *   BREAK_HELD	the second packet of a batch uses what the first has released
  */
@@ -36,9 +36,9 @@ bool valid = true;
 byte pages;		/* what the key means: the pages of binding 0 or 1 */
 byte key;		/* and the key of that binding */
 short users[2];
-bool gone;		/* the pages of binding 0 have been given back */
-bool seen;		/* they have been looked at, which may have been too early */
-bool late;		/* and a packet has written there afterwards */
+bool gone;		/* the pages of binding 0 have been freed */
+bool seen;		/* they have been read, perhaps too early */
+bool late;		/* and a packet has written to them afterwards */
 
 #define COUNT	0
 #define STATE	1
@@ -58,7 +58,7 @@ bool late;		/* and a packet has written there afterwards */
 #define LEAVE2	(BREAK_LEAVE || BREAK_HELD -> LEAVE : LEAVE | B(ACCESS2))
 #define OUT(cpu) (BREAK_CPU -> 1 - (cpu) : (cpu))
 
-/* What follows a branch may be read, but not be written before the branch is known */
+/* Code after a branch may read, but not write, before the branch is resolved */
 #define BRANCH	(B(STATE) | B(KEY))
 #define BRANCH2	(B(STATE2) | B(KEY2) | BRANCH)
 
@@ -105,14 +105,14 @@ proctype packets(byte cpu; byte wanted; bool second)
 #define INVALID	0
 #define LOOK0	1
 #define LOOK1	2
-#define SEE	3	/* reads the pages: what packets wrote is there */
+#define SEE	3	/* reads the pages: sees what packets wrote */
 #define FREE	4
 #define MEANING	5
 #define NEW_KEY	6
 #define VALID	7
 
 #define LOOK	(BREAK_IDLE -> 0 : B(INVALID))	/* smp_mb() */
-#define IDLE	(B(LOOK0) | B(LOOK1))	/* what is stored depends on it */
+#define IDLE	(B(LOOK0) | B(LOOK1))	/* the stores depend on it */
 #define LOOKED	(BREAK_COUNT -> 0 : IDLE)	/* atomic_read_acquire() */
 #define PUBLISH	(IDLE | B(INVALID) | (BREAK_VALID -> 0 : B(SEE) | B(FREE) | B(MEANING) | B(NEW_KEY)))
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory regions, IBTA vol. 1, 10.6: the verbs that make and change them. */
+/* Verbs that create and change memory regions, IBTA vol. 1, 10.6. */
 #include <linux/ioport.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -38,7 +38,7 @@ static void put_pages(struct rhca_mr *mr)
 	ib_umem_release(mr->umem);
 }
 
-/* A region that has got no key */
+/* Free a region that has no key yet */
 static struct ib_mr *give_up(struct rhca_mr *mr, int error)
 {
 	put_pages(mr);
@@ -92,7 +92,7 @@ static int list_pages(struct rhca_mem *mem, struct ib_umem *umem)
 	return 0;
 }
 
-/* Who is promised persistence must have memory that can keep it, A19 */
+/* Persistence can only be promised for memory that supports it, A19 */
 static int check_persistence(const struct rhca_mem *mem, int access)
 {
 	u32 i;
@@ -123,7 +123,7 @@ static int get_pinned(struct rhca_mr *mr, u64 start, int access)
 	return ret ?: check_persistence(&mr->mem, access);
 }
 
-/* What may be taken away has no place that it could be written back to, A19 */
+/* Pages that may be removed have no fixed place to be written back to, A19 */
 static int get_on_demand(struct rhca_mr *mr, u64 start, int access)
 {
 	if (access & RHCA_ACCESS_FLUSH_PERSISTENT)
@@ -174,7 +174,7 @@ static int check_rereg(const struct rhca_mr *mr, int flags, int access)
 		return -EOPNOTSUPP;
 	if (!(flags & IB_MR_REREG_ACCESS))
 		return 0;
-	/* Pages were asked for by the old rights, and come by them */
+	/* Pages are faulted in with the old rights */
 	if (mr->mem.odp)
 		return -EOPNOTSUPP;
 	if (access & ~ACCESS_SUPPORTED)
@@ -185,7 +185,7 @@ static int check_rereg(const struct rhca_mr *mr, int flags, int access)
 	return check_persistence(&mr->mem, access);
 }
 
-/* No new users and windows. Not while windows are bound to it, 10.6.7.2.6 */
+/* Stop new users and windows. Fails while windows are bound to it, 10.6.7.2.6 */
 static int suspend(struct rhca_mem *region, enum rhca_mem_state state)
 {
 	int ret = 0;
@@ -200,8 +200,8 @@ static int suspend(struct rhca_mem *region, enum rhca_mem_state state)
 }
 
 /*
- * Domain and rights may change; other memory is another registration. The old
- * rights have ended when this returns, and nobody sees half of the new ones.
+ * Only domain and rights may change, not the memory. When this returns the old rights have ended,
+ * and nobody has seen half of the new ones.
  */
 static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				   u64 length, u64 iova, int access,
@@ -283,7 +283,7 @@ static int map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 	return mapped;
 }
 
-/* Lookups may count themselves in until the grace period has ended */
+/* Lookups may increment the count until the grace period ends */
 static void free_mr(struct rcu_head *rcu)
 {
 	struct rhca_mr *mr = container_of(rcu, struct rhca_mr, mem.rcu);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory regions: ib_core's objects over the memory that keys name. */
+/* Memory regions: ib_core's objects for the memory behind keys. */
 #ifndef RHCA_SW_VERBS_MEMORY_MR_H
 #define RHCA_SW_VERBS_MEMORY_MR_H
 
@@ -8,9 +8,9 @@
 #include "sw/verbs/memory/mem.h"
 
 /*
- * What ib_map_mr_sg() has listed for the next registration. Users post the invalidation of a
- * key and the next registration in one list, and map before that: the old key works still, and
- * so must the pages behind it.
+ * Pages that ib_map_mr_sg() has listed for the next registration. Users may map before they post
+ * the invalidation of the old key and the next registration in one list: the old key is still valid
+ * then, and so must be its pages.
  */
 struct rhca_mapping {
 	unsigned long *pieces;	/* addresses; in use: @num_pieces */
@@ -23,9 +23,9 @@ struct rhca_mapping {
 
 struct rhca_mr {
 	struct ib_mr ibmr;	/* ib_core's part */
-	struct rhca_mem mem;	/* what keys find */
+	struct rhca_mem mem;	/* what keys refer to */
 	struct ib_umem *umem;	/* pinned pages of a process, or NULL */
-	/* of a region that work requests register; its user's until then */
+	/* for fast registration; owned by the user until that is posted */
 	struct rhca_mapping mapping;
 };
 

@@ -31,7 +31,7 @@ static void drop_region(struct rhca_mem *region)
 	spin_unlock(&region->binding_lock);
 }
 
-/* No new users from here on. Those that are in go on to use @region's pages */
+/* Stop new users. Present ones continue to use @region's pages */
 static void detach(struct rhca_mem *window, enum rhca_mem_state state)
 {
 	lockdep_assert_held(&window->binding_lock);
@@ -54,12 +54,12 @@ static bool remote_allowed(const struct rhca_mem *mem,
 }
 
 /*
- * What a fence waits for is the copy of one packet, too short to tell whether it has been waited
- * for. A kernel for tests can make each eighth one last: smp-churn writes to a file for how long.
+ * Invalidation waits for the copy of one packet, too short to test the wait. A kernel for tests can
+ * prolong each eighth copy: smp-churn writes the time to this file.
  */
 #define DWELL_FILE	"roce_hca_dwell_us"
 #define DWELL_EACH	8
-/* A softirq handles up to 64 packets, and shall not take seconds for them */
+/* A softirq handles up to 64 packets and must not take seconds */
 #define DWELL_MOST_US	1000U
 
 static DEFINE_PER_CPU(unsigned int, num_dwells);
@@ -85,13 +85,12 @@ void rhca_dwell_exit(void)
 }
 
 /**
- * rhca_mem_hold_remote - The memory that a peer asks for, if it may have it
- * @held: as of rhca_mem_hold()
- * @remote: what it asks for
+ * rhca_mem_hold_remote - Get the memory that a peer requests, if allowed
+ * @held: as for rhca_mem_hold()
+ * @remote: the request
  *
  * Context: as rhca_mem_hold().
- * Return: memory in use, whose addresses are those of @remote; or NULL, and @held may be in
- * use even then.
+ * Return: memory in use, addressed as in @remote; or NULL, in which case @held may still be in use.
  */
 struct rhca_mem *rhca_mem_hold_remote(struct rhca_mem **held,
 				      const struct rhca_remote *remote)
@@ -136,7 +135,7 @@ static int dealloc_mw(struct ib_mw *ibmw)
 	return 0;
 }
 
-/* The memory under a key, whatever its low byte and state; RCU read side */
+/* The memory of a key, ignoring its low byte and the state; RCU read side */
 static struct rhca_mem *find_by_index(struct rhca_verbs_dev *dev, u32 key)
 {
 	return xa_load(&dev->keys, RHCA_KEY_INDEX(key));
@@ -153,7 +152,7 @@ static int check_window(const struct rhca_mem *window, struct ib_pd *pd,
 		if (window->state == RHCA_MEM_VALID || !bind->length)
 			return -EINVAL;
 	}
-	/* The index is the HCA's, the low byte the consumer's, and must change */
+	/* The HCA chooses the index, the consumer the low byte, which must change */
 	if (RHCA_KEY_INDEX(bind->new_key) != RHCA_KEY_INDEX(window->key) ||
 	    bind->new_key == window->key)
 		return -EINVAL;
@@ -167,7 +166,7 @@ static int check_region(const struct rhca_mem *region, struct ib_pd *pd,
 	    region->kind == RHCA_MEM_DMA || region->pd != pd ||
 	    !(region->access & IB_ACCESS_MW_BIND))
 		return -EINVAL;
-	/* Local write is no right of a window, but applications ask for it */
+	/* Local write does not apply to windows, but applications set it */
 	if (bind->access & ~(WINDOW_ACCESS | IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
 	if ((bind->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)) &&
@@ -178,13 +177,13 @@ static int check_region(const struct rhca_mem *region, struct ib_pd *pd,
 	return rhca_mem_allows(region, bind->addr, bind->length, 0) ? 0 : -EINVAL;
 }
 
-/* The region stays as it is as long as a window is bound to it */
+/* The region cannot change while a window is bound to it */
 static int take_region(struct rhca_mem *region, struct ib_pd *pd,
 		       const struct rhca_bind *bind)
 {
 	int ret;
 
-	/* Looked at first: the locks of two windows have no order */
+	/* Check this before locking: the locks of two windows have no order */
 	if (!region || is_window(region))
 		return -EINVAL;
 	spin_lock_nested(&region->binding_lock, SINGLE_DEPTH_NESTING);
@@ -232,15 +231,15 @@ static int bind_locked(struct rhca_mem *window, struct rhca_mem *region,
 }
 
 /**
- * rhca_mw_bind - Carry out a bind work request
+ * rhca_mw_bind - Execute a bind work request
  * @dev: the device
  * @pd: of the QP
  * @qp_num: of the QP
  * @bind: the request
  *
  * Context: bottom halves off.
- * Return: 0; -EINVAL when any rule of 10.6.7.2 is broken, with nothing changed; -EINPROGRESS
- * when packets still use the window by its old binding, which lets no more in: try again.
+ * Return: 0; -EINVAL if it violates a rule of 10.6.7.2, with nothing changed; -EINPROGRESS while
+ * packets still use the old binding, which is already invalid: retry.
  */
 int rhca_mw_bind(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 qp_num,
 		 const struct rhca_bind *bind)
@@ -271,7 +270,7 @@ static int invalidate_locked(struct rhca_mem *mem, struct ib_pd *pd, u32 key,
 		return -EINVAL;
 	switch (mem->kind) {
 	case RHCA_MEM_FAST_REG:
-		/* A peer may only invalidate what it was given rights to */
+		/* A peer may only invalidate regions it has rights to */
 		if (remote && !(mem->access & WINDOW_ACCESS))
 			return -EINVAL;
 		WRITE_ONCE(mem->state, RHCA_MEM_INVALID);
@@ -288,16 +287,16 @@ static int invalidate_locked(struct rhca_mem *mem, struct ib_pd *pd, u32 key,
 }
 
 /**
- * rhca_key_invalidate - Make a key unusable
+ * rhca_key_invalidate - Invalidate a key
  * @dev: the device
  * @pd: of the QP
  * @key: the key
- * @qp_num: the QP, for windows that are bound to one
- * @remote: a peer asks, by SEND with Invalidate
+ * @qp_num: the QP, for windows bound to one
+ * @remote: requested by the peer, with SEND with Invalidate
  *
  * Context: bottom halves off.
- * Return: 0; -EINVAL when the key cannot be invalidated by this QP; -EINPROGRESS when it is
- * invalid, but packets that came before use the memory until rhca_key_is_idle() says so.
+ * Return: 0; -EINVAL if this QP may not invalidate the key; -EINPROGRESS if it is invalid now but
+ * earlier packets use the memory until rhca_key_is_idle().
  */
 int rhca_key_invalidate(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 key,
 			u32 qp_num, bool remote)
@@ -318,10 +317,10 @@ int rhca_key_invalidate(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 key,
 EXPORT_SYMBOL_IF_KUNIT(rhca_key_invalidate);
 
 /**
- * rhca_key_is_idle - Has the memory of an invalidated key no users any more?
+ * rhca_key_is_idle - Is the memory of an invalidated key unused?
  * @dev: the device
- * @key: the key. What it named may have been deregistered or have another key
- *	meanwhile, and either has waited for the users
+ * @key: the key. The memory may have been deregistered or got another key meanwhile, both of which
+ *	wait for users
  *
  * Context: any but hardirq.
  */
@@ -338,7 +337,7 @@ bool rhca_key_is_idle(struct rhca_verbs_dev *dev, u32 key)
 	return idle;
 }
 
-/* A region that is registered again without having been mapped keeps its pages */
+/* A region registered again without a new mapping keeps its pages */
 static void use_mapping(struct rhca_mr *mr)
 {
 	lockdep_assert_held(&mr->mem.binding_lock);
@@ -365,7 +364,7 @@ static int register_locked(struct ib_mr *ibmr, struct ib_pd *pd, u32 key,
 		return -EINPROGRESS;
 	use_mapping(to_rhca_mr(ibmr));
 	mem->access = access;
-	mem->iova = ibmr->iova;		/* NFS changes it once it is mapped */
+	mem->iova = ibmr->iova;		/* NFS changes it after mapping */
 	mem->length = ibmr->length;
 	WRITE_ONCE(mem->key, key);
 	rhca_mem_set_valid(mem);
@@ -373,15 +372,15 @@ static int register_locked(struct ib_mr *ibmr, struct ib_pd *pd, u32 key,
 }
 
 /**
- * rhca_key_register - Carry out a fast registration
+ * rhca_key_register - Execute a fast registration
  * @ibmr: the region, mapped by ib_map_mr_sg()
  * @pd: of the QP
- * @key: key that it shall have; same index
+ * @key: new key; same index
  * @access: IB_ACCESS_*
  *
  * Context: bottom halves off.
- * Return: 0; -EINVAL when the region is valid still, belongs to another domain, or the key is
- * not one of its own; -EINPROGRESS when packets use it by its former key: try again.
+ * Return: 0; -EINVAL if the region is still valid, is in another domain, or the key is not one of
+ * its keys; -EINPROGRESS while packets use the former key: retry.
  */
 int rhca_key_register(struct ib_mr *ibmr, struct ib_pd *pd, u32 key, int access)
 {

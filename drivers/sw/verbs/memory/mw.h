@@ -6,7 +6,7 @@
 
 struct rhca_mw {
 	struct ib_mw ibmw;	/* ib_core's part */
-	struct rhca_mem *mem;	/* what its key finds; lookups may outlive @ibmw */
+	struct rhca_mem *mem;	/* what its key refers to; may outlive @ibmw */
 };
 
 static inline struct rhca_mw *to_rhca_mw(struct ib_mw *ibmw)
@@ -18,13 +18,13 @@ static inline struct rhca_mw *to_rhca_mw(struct ib_mw *ibmw)
 struct rhca_bind {
 	u64 addr;		/* first address */
 	u64 length;		/* bytes; 0 unbinds a type 1 window */
-	u32 window_key;		/* key that the window has now */
-	u32 new_key;		/* key that it shall have; same index */
+	u32 window_key;		/* current key of the window */
+	u32 new_key;		/* new key; same index */
 	u32 region_key;		/* local key of the region */
 	int access;		/* IB_ACCESS_* */
 };
 
-/* What a peer asks for */
+/* Memory that a peer requests */
 struct rhca_remote {
 	struct rhca_verbs_dev *dev;
 	struct ib_pd *pd;	/* of the QP */
@@ -32,7 +32,7 @@ struct rhca_remote {
 	u32 rkey;
 	u64 va;			/* first address */
 	u64 length;		/* bytes */
-	bool whole;		/* all that @rkey names, in place of @va and @length */
+	bool whole;		/* all of the memory, instead of @va and @length */
 	int access;		/* IB_ACCESS_REMOTE_*, RHCA_ACCESS_FLUSH_* */
 };
 

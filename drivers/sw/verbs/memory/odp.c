@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging: a region that pins nothing. It knows the pages that its process
- * has in memory just now, see odp_range.c. Who meets one that is missing asks for it
- * and comes again, since packets are handled where nobody may sleep: the requester
- * pauses, the responder says "receiver not ready" as an adapter does.
+ * On-demand paging: a region that pins nothing. It knows which pages its process has in memory now,
+ * see odp_range.c. Packets are handled in atomic context, so a missing page is requested and the
+ * packet retried: the requester pauses, the responder sends an RNR NAK like an adapter.
  *
- * An explicit region has one range of addresses, whose pages are the region's list.
- * An implicit one is the whole address space of the process, see odp_range.h.
+ * An explicit region has one range of addresses, whose pages are the region's list. An implicit one
+ * is the whole address space of the process, see odp_range.h.
  *
- * A page may not come for as long as the process, or whoever serves the page, likes. Who
- * deregisters the region does not wait for that: what the work needs is the work's then,
- * and freed behind it.
+ * The process, or whatever serves the page, may delay a page for ever. Deregistration does not wait
+ * for that: the work then owns what it needs and frees it.
  */
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
@@ -30,54 +28,54 @@
 #include "sw/verbs/memory/odp_lanes.h"
 #include "sw/verbs/memory/odp_range.h"
 
-/* Brought in at once: more than a requester has in flight */
+/* Faulted in at once: more than a requester has in flight */
 #define MAX_FAULT_BYTES	SZ_1M
 /*
- * Times in a row that there may be no memory, before a page counts as one that cannot
- * be brought in: for half a second of a requester, which asks less and less often
+ * Consecutive allocation failures before a page counts as failed: half a second for a requester,
+ * which retries less and less often
  */
 #define MAX_MEMORYLESS	600
-/* Remembered at once: users of one region that meet bad pages at the same time */
+/* Failures remembered at a time, for concurrent users of a region */
 #define MAX_FAILURES	32
 
 /*
- * Pages that could not be brought in, one of them at least: which one is not known, so that
- * only who needs all of them has failed
+ * Pages of which at least one could not be faulted in: since it is unknown which, only accesses
+ * that need all of them fail
  */
 struct failure {
-	u64 first;	/* number of the first one, from address 0 */
-	u64 last;	/* of the last one */
-	u64 until;	/* until when that counts, in 64-bit jiffies */
+	u64 first;	/* number of the first page, from address 0 */
+	u64 last;	/* number of the last page */
+	u64 until;	/* expiry, in 64-bit jiffies */
 };
 
 /* The memory of a region with on-demand paging */
 struct rhca_odp {
-	refcount_t refs;		/* the region's, and @work's as long as it is @busy */
-	struct ib_device *ibdev;	/* of which the struct is held */
+	refcount_t refs;		/* of the region, and of @work while @busy */
+	struct ib_device *ibdev;	/* with a reference to the struct */
 	bool gone;			/* the region has been deregistered; set under @lock */
-	u64 start;			/* address that the process has for the first one */
+	u64 start;			/* process address of the first page */
 	u64 iova;			/* the region's first address */
 	u64 length;			/* bytes of the region */
 	struct rhca_odp_users users;	/* of the region */
 	struct rhca_odp_range *range;	/* of an explicit region: all of it; else NULL */
 	struct rhca_odp_ranges ranges;	/* of an implicit region */
-	/* the tables, which ib_core charges to nobody; holds the process's memory map */
+	/* the tables, which ib_core does not charge; keeps the mm */
 	struct rhca_charge charge;
-	struct rhca_odp_lanes *lanes;	/* of the process; @work is done there */
-	struct work_struct work;	/* brings pages in */
-	unsigned int memoryless;	/* times in a row that @work got no memory for it */
+	struct rhca_odp_lanes *lanes;	/* of the process; runs @work */
+	struct work_struct work;	/* faults pages in */
+	unsigned int memoryless;	/* consecutive allocation failures of @work */
 	/*
-	 * Protects what follows. A packet's memory is found missing while its ICRC is
-	 * computed, where nobody may sleep, on PREEMPT_RT either
+	 * Protects what follows. Missing pages are found while the ICRC is computed, in atomic
+	 * context even on PREEMPT_RT
 	 */
 	raw_spinlock_t lock;
-	bool busy;			/* @work is queued, or has begun */
-	bool wanted;			/* it has something to do that it has not begun: */
+	bool busy;			/* @work is queued or running */
+	bool wanted;			/* work is pending and not yet started: */
 	u64 addr;			/* from here */
-	u64 bytes;			/* these are needed */
-	u64 ahead;			/* and these are going to be */
+	u64 bytes;			/* needed */
+	u64 ahead;			/* going to be needed */
 	struct failure failures[MAX_FAILURES];	/* the newest ones */
-	u32 next_failure;		/* where the next one goes, modulo MAX_FAILURES */
+	u32 next_failure;		/* index of the next one, modulo MAX_FAILURES */
 };
 
 /* rhca_odp_ranges_page() of an implicit region in use */
@@ -86,7 +84,7 @@ struct page *rhca_odp_page(struct rhca_odp *odp, u64 addr)
 	return rhca_odp_ranges_page(&odp->ranges, addr);
 }
 
-/* The last one: the region's end, or that of work that it has not waited for */
+/* The last reference is the region's, or that of work which deregistration has not waited for */
 static void put_odp(struct rhca_odp *odp)
 {
 	if (!refcount_dec_and_test(&odp->refs))
@@ -100,9 +98,9 @@ static void put_odp(struct rhca_odp *odp)
 	module_put(THIS_MODULE);
 }
 
-/* --- bringing pages in ------------------------------------------------------- */
+/* --- faulting pages in ------------------------------------------------------- */
 
-/* -EFAULT when the process has nothing there, or not for writing */
+/* Returns -EFAULT if the process has no memory there, or no writable memory */
 static int bring_in(struct rhca_odp *odp, u64 addr, u64 bytes)
 {
 	u64 from = odp->start + (addr - odp->iova);
@@ -136,7 +134,7 @@ static void note_failure(struct rhca_odp *odp, u64 addr, u64 bytes)
 	raw_spin_unlock_irq(&odp->lock);
 }
 
-/* Behind what is needed there may be nothing, and memory for all of it neither */
+/* Ahead of what is needed there may be no memory, or not enough free memory */
 static int bring_in_some(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
 {
 	int ret = bring_in(odp, addr, ahead);
@@ -146,7 +144,7 @@ static int bring_in_some(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
 	return ret;
 }
 
-/* Tables are the process's, though a worker makes them, which is nobody's */
+/* Charge tables to the process, though a kernel worker allocates them */
 static int bring_in_charged(struct rhca_odp *odp, u64 addr, u64 bytes,
 			    u64 ahead)
 {
@@ -159,19 +157,19 @@ static int bring_in_charged(struct rhca_odp *odp, u64 addr, u64 bytes,
 	return ret;
 }
 
-/* Whether who needs the page finds out by asking again */
+/* Should the user of the page just retry? */
 static bool may_pass(struct rhca_odp *odp, int ret)
 {
 	if (ret == -ENOMEM)
 		return ++odp->memoryless < MAX_MEMORYLESS;
 	odp->memoryless = 0;
-	/* -EBUSY: it changed all the time */
+	/* -EBUSY: the mapping kept changing */
 	return !ret || ret == -EBUSY || ret == -EAGAIN;
 }
 
 /*
- * What has been asked for meanwhile comes behind the faults of other regions. Queued while this
- * one goes on it would only wait for it, in a place that one of theirs could have.
+ * Queue pending faults after those of other regions. Queued while this one runs, it would only wait
+ * for it and occupy one of their slots.
  */
 static bool goes_on(struct rhca_odp *odp)
 {
@@ -180,7 +178,7 @@ static bool goes_on(struct rhca_odp *odp)
 	raw_spin_lock_irq(&odp->lock);
 	again = odp->wanted && !odp->gone;
 	odp->busy = again;
-	/* Who sets @gone finds it in the queue */
+	/* Whoever sets @gone can cancel it */
 	if (again)
 		queue_work(odp->lanes->wq, &odp->work);
 	raw_spin_unlock_irq(&odp->lock);
@@ -211,7 +209,7 @@ static void fault_work(struct work_struct *work)
 		put_odp(odp);
 }
 
-/* A packet may ask twice: what is copied in the pass of the ICRC, and then is not */
+/* A packet may check twice: during the early copy and again after it */
 static bool has_failed(struct rhca_odp *odp, u64 addr, u64 bytes)
 {
 	const struct failure *failure = odp->failures;
@@ -227,8 +225,8 @@ static bool has_failed(struct rhca_odp *odp, u64 addr, u64 bytes)
 }
 
 /*
- * rhca_mem_fault() of a region in use with on-demand paging. @ahead may go beyond the region's
- * end. Also between rhca_crc32_begin() and rhca_crc32_end().
+ * rhca_mem_fault() for a region with on-demand paging, in use. @ahead may exceed the region. Also
+ * called between rhca_crc32_begin() and rhca_crc32_end().
  */
 int rhca_odp_fault(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
 {
@@ -255,7 +253,7 @@ int rhca_odp_fault(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
 	return ret;
 }
 
-/* --- its life ---------------------------------------------------------------- */
+/* --- life cycle -------------------------------------------------------------- */
 
 static int create_explicit(struct rhca_odp *odp, struct rhca_mem *mem, int access)
 {
@@ -297,7 +295,7 @@ static struct rhca_odp *alloc_odp(struct rhca_mem *mem, struct ib_device *ibdev,
 	}
 	refcount_set(&odp->refs, 1);
 	get_device(&ibdev->dev);
-	__module_get(THIS_MODULE);	/* the process has it */
+	__module_get(THIS_MODULE);	/* held for the process */
 	odp->ibdev = ibdev;
 	odp->start = start;
 	odp->iova = mem->iova;
@@ -311,22 +309,22 @@ static struct rhca_odp *alloc_odp(struct rhca_mem *mem, struct ib_device *ibdev,
 	return odp;
 }
 
-/* The whole address space is asked for with a length that none can have, as of all drivers */
+/* As in all drivers, an impossible length selects the whole address space */
 bool rhca_odp_is_implicit(u64 start, u64 length, int access)
 {
 	return access & IB_ACCESS_ON_DEMAND && !start && length == U64_MAX;
 }
 
 /*
- * Make a region that pins nothing. @mem: the region, with its addresses; not published. @start:
- * address in the calling process. Returns 0 with the odp and the pages of @mem set; -ENOMEM;
- * -EINVAL for a range that is none; nothing is kept after an error.
+ * Create a region that pins nothing. @mem: the region, with its addresses; not published. @start:
+ * address in the calling process. Returns 0 with the odp and pages of @mem set; -ENOMEM; -EINVAL
+ * for an invalid range; nothing is kept on error.
  */
 int rhca_odp_create(struct rhca_mem *mem, struct ib_device *ibdev, u64 start,
 		    int access)
 {
 	bool is_implicit = rhca_odp_is_implicit(start, mem->length, access);
-	/* Of an implicit one all that there may be: a peer decides when tables are made */
+	/* For an implicit one charge the maximum: peers decide when tables are allocated */
 	u64 bytes = is_implicit ? RHCA_ODP_MAX_RANGES * RHCA_ODP_RANGE_BYTES :
 				  PAGE_ALIGN(offset_in_page(start) + mem->length);
 	struct rhca_odp *odp = alloc_odp(mem, ibdev, start);
@@ -334,7 +332,7 @@ int rhca_odp_create(struct rhca_mem *mem, struct ib_device *ibdev, u64 start,
 
 	if (!odp)
 		return -ENOMEM;
-	access &= ~IB_ACCESS_HUGETLB;	/* huge pages are found as small ones */
+	access &= ~IB_ACCESS_HUGETLB;	/* huge pages are handled as small ones */
 	ret = rhca_charge_take(&odp->charge, ibdev,
 			       (bytes >> PAGE_SHIFT) * RHCA_ODP_BYTES_A_PAGE);
 	if (!ret)
@@ -350,10 +348,9 @@ int rhca_odp_create(struct rhca_mem *mem, struct ib_device *ibdev, u64 start,
 }
 
 /*
- * Undo rhca_odp_create(). A page that is being brought in is not waited for. Until it comes, or
- * is refused, the tables are charged and the module cannot be unloaded. @mem: a region that
- * nobody can find any more and that has no users; nothing happens to one without on-demand
- * paging. May sleep.
+ * Undo rhca_odp_create() without waiting for a running fault. Until that ends, the tables stay
+ * charged and the module cannot be unloaded. @mem: a region that cannot be found any more and has
+ * no users; no effect without on-demand paging. May sleep.
  */
 void rhca_odp_destroy(struct rhca_mem *mem)
 {
@@ -376,11 +373,11 @@ void rhca_odp_destroy(struct rhca_mem *mem)
 }
 
 /**
- * rhca_odp_query - Say what works without pinned memory
+ * rhca_odp_query - Report on-demand paging capabilities
  * @attr: gets the capabilities
  *
- * A datagram that meets a missing page is lost, as is the message of an unreliable
- * connection; so those transports promise it for what they send.
+ * A datagram or a message of an unreliable connection is lost if it meets a missing page, so those
+ * transports only support sending.
  */
 void rhca_odp_query(struct ib_device_attr *attr)
 {

@@ -10,8 +10,8 @@ struct rhca_mem;
 struct rhca_odp;
 
 /*
- * Who met a page that cannot be brought in comes again sooner; who comes later asks
- * anew, since the process may have got memory there. In jiffies.
+ * How long a failed fault is remembered, in jiffies. The access that caused it retries sooner;
+ * later ones fault again, since the process may have mapped memory there.
  */
 #define RHCA_ODP_FAILURE_LIFE	(HZ / 5)
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Workqueues for the page faults of one process. Bringing a page in takes as long as a
- * file system in user space, another process (userfaultfd) or a server likes, and cannot
- * be interrupted. So each process has a queue of its own, in which nothing of another
- * process ever stands, and only so many of its faults are under way at the same time; the
- * others wait in the queue, from where they can be taken back.
+ * A workqueue per process for its page faults. A fault takes as long as a file system in user
+ * space, another process (userfaultfd) or a server likes, and cannot be interrupted. So faults of
+ * one process never wait for those of another, and only some of them run at the same time; the
+ * others are queued, where they can be cancelled.
  */
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
@@ -13,7 +12,7 @@
 
 #include "sw/verbs/memory/odp_lanes.h"
 
-/* Faults of a process at the same time, on each NUMA node; of a region one */
+/* Concurrent faults of a process on each NUMA node; one per region */
 #define NUM_LANES	4
 
 static DEFINE_HASHTABLE(all_lanes, 6);
@@ -62,7 +61,7 @@ static struct rhca_odp_lanes *get(struct mm_struct *mm)
 	return create(mm);
 }
 
-/* The lanes of the calling process, with a reference, or NULL without memory */
+/* Get the lanes of the calling process, or NULL without memory */
 struct rhca_odp_lanes *rhca_odp_lanes_get(void)
 {
 	struct rhca_odp_lanes *lanes;
@@ -73,7 +72,7 @@ struct rhca_odp_lanes *rhca_odp_lanes_get(void)
 	return lanes;
 }
 
-/* Drop a reference. May sleep; also from work in one of the lanes. */
+/* Drop a reference. May sleep; may be called by work in a lane. */
 void rhca_odp_lanes_put(struct rhca_odp_lanes *lanes)
 {
 	if (!refcount_dec_and_mutex_lock(&lanes->refs, &all_mutex))
@@ -90,7 +89,7 @@ int rhca_odp_lanes_init(void)
 	return end_wq ? 0 : -ENOMEM;
 }
 
-/* Behind the last region: the last work of its lanes may still be about to return */
+/* After the last region: its lanes' last work may still be about to return */
 void rhca_odp_lanes_exit(void)
 {
 	destroy_workqueue(end_wq);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Workqueues for the page faults of one process. */
+/* A workqueue per process for its page faults. */
 #ifndef RHCA_SW_VERBS_MEMORY_ODP_LANES_H
 #define RHCA_SW_VERBS_MEMORY_ODP_LANES_H
 
 #include <linux/refcount.h>
 #include <linux/workqueue.h>
 
-/* Of a process: its workqueue, in which so many faults are under way at the same time */
+/* Fault queue of a process, which limits concurrent faults */
 struct rhca_odp_lanes {
-	struct hlist_node entry;	/* in the table of all */
+	struct hlist_node entry;	/* in the table of all processes */
 	struct mm_struct *mm;		/* the process */
 	refcount_t refs;		/* regions */
-	struct work_struct end;		/* destroys it: work in @wq may drop the last reference */
+	struct work_struct end;		/* destroys this: work in @wq may drop the last reference */
 	struct workqueue_struct *wq;
 };
 

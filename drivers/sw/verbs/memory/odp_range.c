@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pages that a process has in memory just now. The kernel takes a page away, to swap
- * it out, to copy it on a write after fork(), to unmap it, by an MMU notifier. That
- * forgets the page, and then waits for those who found it before: a region's users
- * are counted.
+ * Pages that a process has in memory now. The kernel removes a page (swap-out, copy on write after
+ * fork(), unmap) through an MMU notifier, which drops the page here and then waits for those that
+ * found it before: a region's users are counted.
  */
 #include <linux/hmm.h>
 #include <linux/mm.h>
@@ -18,9 +17,9 @@ static u64 index_of(const struct rhca_odp_range *range, u64 user_addr)
 	return (user_addr - ib_umem_start(range->umem)) >> PAGE_SHIFT;
 }
 
-/* --- taking away ------------------------------------------------------------- */
+/* --- removal ----------------------------------------------------------------- */
 
-/* False when none of them was there */
+/* False if there were none */
 static bool forget_pages(struct rhca_odp_range *range, u64 start, u64 end)
 {
 	u64 i, last = index_of(range, end);
@@ -36,7 +35,7 @@ static bool forget_pages(struct rhca_odp_range *range, u64 start, u64 end)
 	return any;
 }
 
-/* A region that is deregistered while a page is being brought in has none any more */
+/* A region deregistered during a fault has no users */
 static void wait_for_users(struct rhca_odp_users *users)
 {
 	down_read(&users->lock);
@@ -51,7 +50,7 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 {
 	struct ib_umem_odp *umem = container_of(notifier, struct ib_umem_odp,
 						notifier);
-	/* NULL while it is created: nothing has been brought in */
+	/* NULL during creation: there are no pages yet */
 	struct rhca_odp_range *range = READ_ONCE(umem->private);
 	u64 start, end;
 
@@ -73,11 +72,11 @@ const struct mmu_interval_notifier_ops rhca_odp_notifier_ops = {
 	.invalidate = invalidate,
 };
 
-/* --- bringing in ------------------------------------------------------------- */
+/* --- faults ------------------------------------------------------------------ */
 
 /*
- * What is going to be written is dirty from now on: nobody sees the writing. Before
- * the kernel cleans a page, it takes it away from here.
+ * Mark writable pages dirty now: the later writes are invisible to the kernel, which removes a page
+ * from here before cleaning it.
  */
 static void take_page(struct rhca_odp_range *range, u64 index, struct page *page)
 {
@@ -88,10 +87,9 @@ static void take_page(struct rhca_odp_range *range, u64 index, struct page *page
 }
 
 /*
- * ib_core waits for a page with the lock of the process's address space held, so that
- * the process could not map anything nor end, and khugepaged, which serves all, stood
- * behind it. So they are waited for before that, without the lock. A page may go again
- * meanwhile, but seldom does.
+ * ib_core would wait for a page with mmap_lock held, which blocks mmap() and exit of the process,
+ * and khugepaged, which serves all. So wait for pages first, without the lock. They may be removed
+ * again meanwhile, but seldom are.
  */
 static int wait_for_pages(struct ib_umem_odp *umem, u64 user_addr, u64 bytes)
 {
@@ -116,9 +114,9 @@ static int wait_for_pages(struct ib_umem_odp *umem, u64 user_addr, u64 bytes)
 }
 
 /*
- * Have the process's pages in memory, and know them. @bytes: all of them in @range. May sleep;
- * one caller at a time. Returns 0; -EFAULT when the process has nothing there, or not for
- * writing; -EBUSY when it changed all the time; what else ib_core finds.
+ * Fault in the process's pages and record them. @bytes: all within @range. May sleep; one caller at
+ * a time. Returns 0; -EFAULT if the process has no memory there, or no writable memory; -EBUSY if
+ * the mapping kept changing; other errors of ib_core.
  */
 int rhca_odp_range_bring_in(struct rhca_odp_range *range, u64 user_addr,
 			    u64 bytes)
@@ -145,11 +143,11 @@ int rhca_odp_range_bring_in(struct rhca_odp_range *range, u64 user_addr,
 	return 0;
 }
 
-/* --- its life ---------------------------------------------------------------- */
+/* --- life cycle -------------------------------------------------------------- */
 
 /*
- * Know the pages of some addresses. @umem: of ib_core, with rhca_odp_notifier_ops; the range's
- * from now on, and released after an error; or ib_core's error. Returns a range without pages.
+ * Create a range without pages. @umem: of ib_core, with rhca_odp_notifier_ops; owned by the range
+ * from now on, and released on error; may be ib_core's error pointer.
  */
 struct rhca_odp_range *rhca_odp_range_create(struct rhca_odp_users *users,
 					     struct ib_umem_odp *umem)
@@ -169,14 +167,14 @@ struct rhca_odp_range *rhca_odp_range_create(struct rhca_odp_users *users,
 	}
 	range->users = users;
 	range->umem = umem;
-	/* The notifier looks at it from now on */
+	/* The notifier uses it from now on */
 	smp_store_release(&umem->private, range);
 	return range;
 }
 
 /*
- * @range: of a region that has gone, or that no user finds any more; or NULL. May sleep, and
- * waits for users of the region that have found it before.
+ * @range: of a deregistered region, or no longer reachable for users; or NULL. May sleep, and waits
+ * for users of the region that found it before.
  */
 void rhca_odp_range_destroy(struct rhca_odp_range *range)
 {
@@ -190,7 +188,7 @@ void rhca_odp_range_destroy(struct rhca_odp_range *range)
 
 /* --- the ranges of an implicit region ------------------------------------------ */
 
-/* The next one from @hand on, round and round; there is one */
+/* The next range from @hand on, cyclic; there is at least one */
 static struct rhca_odp_range *next_range(struct rhca_odp_ranges *all)
 {
 	struct rhca_odp_range *range;
@@ -203,8 +201,8 @@ static struct rhca_odp_range *next_range(struct rhca_odp_ranges *all)
 }
 
 /*
- * Who has been used since the last look gets a second chance; when all of them are in
- * use all the time, somebody has to go nevertheless.
+ * Ranges used since the last scan get a second chance; if all are in use all the time, drop one
+ * nevertheless.
  */
 static void drop_range(struct rhca_odp_ranges *all)
 {
@@ -246,9 +244,8 @@ static struct rhca_odp_range *make_range(struct rhca_odp_ranges *all,
 }
 
 /*
- * Find or make the range that an address lies in. @user_addr: address of the process; a peer
- * may name any, and what no process can have makes no range. May sleep; one caller at a time.
- * Returns the range, or an error.
+ * Find or create the range of @user_addr, a process address. A peer may choose any; impossible ones
+ * do not create a range. May sleep; one caller at a time. Returns the range, or an error.
  */
 struct rhca_odp_range *rhca_odp_ranges_get(struct rhca_odp_ranges *all,
 					   u64 user_addr)
@@ -266,8 +263,8 @@ struct rhca_odp_range *rhca_odp_ranges_get(struct rhca_odp_ranges *all,
 }
 
 /*
- * A page of an implicit region in use. @addr: address of the process. Bottom halves off. Returns
- * the page, the region's user may have it; NULL when it is not there.
+ * Find a page of an implicit region in use. @addr: process address. Bottom halves off. Returns the
+ * page, valid for the user of the region, or NULL if it is missing.
  */
 struct page *rhca_odp_ranges_page(struct rhca_odp_ranges *all, u64 addr)
 {
@@ -282,7 +279,7 @@ struct page *rhca_odp_ranges_page(struct rhca_odp_ranges *all, u64 addr)
 				      PAGE_SHIFT]);
 }
 
-/* Context: may sleep; nobody looks for a range any more */
+/* Context: may sleep; no concurrent lookups */
 void rhca_odp_ranges_destroy(struct rhca_odp_ranges *all)
 {
 	struct rhca_odp_range *range;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Ranges of a process's addresses, whose pages come and go. An explicit region with on-demand
- * paging has one. An implicit one, which is the whole address space, has them where pages are
- * asked for. There are so many and no more; the one that has not been used for longest makes
- * room, and its pages have to be asked for again.
+ * Address ranges of a process, whose pages may change at any time. An explicit region with
+ * on-demand paging has one. An implicit one, the whole address space, has them where pages are
+ * requested. Their number is limited; the least recently used one is dropped, and its pages must be
+ * faulted in again.
  */
 #ifndef RHCA_SW_VERBS_MEMORY_ODP_RANGE_H
 #define RHCA_SW_VERBS_MEMORY_ODP_RANGE_H
@@ -16,34 +16,34 @@
 
 struct rhca_mem;
 
-/* Who may have found pages of a region */
+/* Users that may have found pages of a region */
 struct rhca_odp_users {
-	struct rw_semaphore lock;	/* for writing, where @mem changes */
-	const struct rhca_mem *mem;	/* NULL when it is deregistered: it has no users then */
+	struct rw_semaphore lock;	/* taken for writing to change @mem */
+	const struct rhca_mem *mem;	/* NULL once deregistered, and so without users */
 };
 
-/* Pages of a process that nobody has pinned */
+/* Unpinned pages of a process */
 struct rhca_odp_range {
 	struct rhca_odp_users *users;	/* of the region */
 	struct ib_umem_odp *umem;	/* ib_core's: process, addresses, and their notifier */
 	struct page **pages;		/* or NULL; written under umem_mutex, read by users */
-	bool used;			/* a user of the region has looked here of late */
+	bool used;			/* accessed since the last scan */
 };
 
-/* Tables of 8 KiB, as those of ib_core, for each range */
+/* Tables of 8 KiB per range, like those of ib_core */
 #define RHCA_ODP_RANGE_SHIFT	21
 #define RHCA_ODP_RANGE_BYTES	BIT_ULL(RHCA_ODP_RANGE_SHIFT)
-/* So a region has pages of 1 GiB at a time, and some MiB of tables */
+/* Up to 1 GiB of pages per region at a time, and some MiB of tables */
 #define RHCA_ODP_MAX_RANGES	512
 
 /* Ranges of an implicit region */
 struct rhca_odp_ranges {
-	struct ib_umem_odp *root;	/* the process and its rights; NULL: none is implicit */
+	struct ib_umem_odp *root;	/* the process and its rights; NULL if not implicit */
 	struct rhca_odp_users *users;	/* of the region */
-	/* by their address in RHCA_ODP_RANGE_BYTES; one changes it, users of the region read */
+	/* by address / RHCA_ODP_RANGE_BYTES; a single writer, read by users of the region */
 	struct xarray ranges;
 	unsigned int num;		/* how many */
-	unsigned long hand;		/* the next one to be dropped is looked for from here on */
+	unsigned long hand;		/* where to look for the next one to drop */
 };
 
 extern const struct mmu_interval_notifier_ops rhca_odp_notifier_ops;

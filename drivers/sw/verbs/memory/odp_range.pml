@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The fence behind a page that the kernel takes away while its region's key goes on
- * working, as a litmus test: see scripts/check/litmus.pml. Two processors handle two
- * packets each, which may bring the count of one above zero again at any time; a third
- * takes the page out, sees each processor without users once, and gives the page back.
- * That it may interrupt all processors instead of waiting longer is not in the model: a
- * grace period waits for more.
+ * The fence after the kernel removes a page while its region's key stays valid, as a
+ * litmus test: see scripts/check/litmus.pml. Two CPUs handle two packets each, so a count
+ * may become nonzero again at any time; a third removes the page, sees each CPU without
+ * users once, and frees the page. The model omits that it may interrupt all CPUs instead
+ * of waiting longer: a grace period waits for more.
  *
  * code: drivers/sw/verbs/memory/mem.c: (void)atomic_inc_return(users_here(mem));
  * code: drivers/sw/verbs/memory/mem.c: return READ_ONCE(mem->pages[distance >> PAGE_SHIFT]);
  * code: drivers/sw/verbs/memory/mem.c: (void)atomic_dec_return_release(users_here(mem));
  * code: drivers/sw/verbs/memory/odp_range.c: WRITE_ONCE(range->pages[i], NULL);
  * code: drivers/sw/verbs/memory/odp_range.c: rhca_mem_wait_past_users(users->mem);
- * code: drivers/sw/verbs/memory/mem.c: smp_mb();	/* what was taken out before the counts; pairs with enter()
+ * code: drivers/sw/verbs/memory/mem.c: smp_mb();	/* the removed page before the counts; pairs with enter()
  * code: drivers/sw/verbs/memory/mem.c: return atomic_read_acquire(per_cpu_ptr(mem->cpu_users, cpu));
  *
- * What is shown: no packet uses the page after it was given back, and who takes it away
- * sees all that packets have written there.
+ * Verified: no packet uses the page after it was freed, and the CPU that removes it sees
+ * all that packets have written to it.
  *
- *   BREAK_ENTER	a user does not order its count before the look at the page
- *   BREAK_LEAVE	nor what it did before the end of its count
- *   BREAK_FENCE	the page is not taken out before the counts are looked at
- *   BREAK_COUNT	the look at the counts is no acquire
- *   BREAK_WAIT	one processor is not waited for
- *   BREAK_CPU	a user is counted out on another processor than in
+ *   BREAK_ENTER	a user does not order its count before it reads the page
+ *   BREAK_LEAVE	nor its accesses before it leaves the count
+ *   BREAK_FENCE	the page is not removed before the counts are read
+ *   BREAK_COUNT	reading the counts is no acquire
+ *   BREAK_WAIT	one CPU is not waited for
+ *   BREAK_CPU	a user leaves the count on another CPU
  */
 #include "litmus.pml"
 
 bool there = true;
 byte users[2];
-bool gone;		/* the page has been given back */
-bool seen;		/* its contents have been looked at */
+bool gone;		/* the page has been freed */
+bool seen;		/* its contents have been read */
 
 #define COUNT	0
 #define PAGE	1
@@ -42,7 +41,7 @@ bool seen;		/* its contents have been looked at */
 #define LEAVE	(B(COUNT) | B(PAGE) | (BREAK_LEAVE -> 0 : B(ACCESS)))
 #define OUT(cpu) (BREAK_CPU -> 1 - (cpu) : (cpu))
 
-/* The next packet's count is fully ordered behind the last one's */
+/* The next packet's count is fully ordered after the last one's */
 proctype packets(byte cpu)
 {
 	byte done, left = 2;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Address handles of the software HCA: paths, and the numbers that the user ABI
- * calls them by.
- */
+/* Address handles of the software HCA: paths, and their numbers in the user ABI. */
 #ifndef RHCA_SW_VERBS_QP_AH_H
 #define RHCA_SW_VERBS_QP_AH_H
 
@@ -14,7 +11,7 @@ struct rhca_verbs_ah {
 	struct rhca_ah core;		/* the core's part */
 	struct rhca_path *path;		/* to @core.address */
 	struct rhca_path *ud_path;	/* to @core.ud_address; may be @path */
-	u32 number;			/* how the user ABI calls it, 0 for kernel users */
+	u32 number;			/* number in the user ABI, 0 for kernel users */
 };
 
 static inline struct rhca_verbs_ah *to_verbs_ah(struct ib_ah *ibah)

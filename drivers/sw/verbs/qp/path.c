@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Paths: shared by those who send to one destination. */
+/* Paths: shared by all senders to a destination. */
 #include <linux/slab.h>
 #include <rhca/compat.h>
 
@@ -18,7 +18,7 @@ static void free_path_after_readers(struct rcu_head *rcu)
 	free_path(container_of(rcu, struct rhca_path, rcu));
 }
 
-/* Caches that were not set up are empty ones: they may be destroyed */
+/* A zeroed cache may be destroyed, so free_path() works after an error */
 static int init_routes(struct rhca_path *path, gfp_t gfp)
 {
 	int ret = dst_cache_init(&path->route, gfp);
@@ -29,8 +29,8 @@ static int init_routes(struct rhca_path *path, gfp_t gfp)
 }
 
 /*
- * A path to a resolved address, for handles and QPs of @pd. @gfp: GFP_KERNEL where the caller may
- * sleep: per-CPU memory is scarce without. Returns a path with one reference, or -ENOMEM.
+ * Create a path to a resolved address, for handles and QPs of @pd. @gfp: GFP_KERNEL if the caller
+ * may sleep, as per-CPU memory is scarce without. Returns a path with one reference, or -ENOMEM.
  */
 struct rhca_path *rhca_path_create(const struct rhca_address *address,
 				   struct ib_pd *pd, gfp_t gfp)
@@ -61,8 +61,8 @@ void rhca_path_put(struct rhca_path *path)
 EXPORT_SYMBOL_IF_KUNIT(rhca_path_put);
 
 /*
- * The path of a user's address handle, with a reference. @number: from the work request. NULL
- * when there is none with that number, or it belongs to another domain than @pd, the QP's.
+ * Get the path of a user's address handle. @number: from the work request. NULL if there is none or
+ * it belongs to another domain than @pd, the QP's.
  */
 struct rhca_path *rhca_path_get_number(struct rhca_verbs_dev *dev,
 				       struct ib_pd *pd, u32 number)

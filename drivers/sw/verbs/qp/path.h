@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The way to one destination: an address, and the routes that lead there. */
+/* A path to one destination: an address and the routes to it. */
 #ifndef RHCA_SW_VERBS_QP_PATH_H
 #define RHCA_SW_VERBS_QP_PATH_H
 
@@ -11,14 +11,14 @@
 
 struct rhca_verbs_dev;
 
-/* The way to one destination. Immutable once published */
+/* A path to one destination. Immutable once published */
 struct rhca_path {
 	refcount_t refs;		/* an address handle, a QP, a posted datagram */
 	struct rcu_head rcu;		/* readers find it through RCU pointers */
-	struct ib_pd *pd;		/* of the address handle; none of another may use it */
+	struct ib_pd *pd;		/* of the address handle; no other domain may use it */
 	struct rhca_address address;	/* the destination */
 	struct dst_cache route;		/* IP route of RoCE v2, per CPU; bottom halves off */
-	struct dst_cache second_route;	/* by the port's second netdev, where it has one */
+	struct dst_cache second_route;	/* by the port's second netdev, if any */
 };
 
 struct rhca_path *rhca_path_create(const struct rhca_address *address,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Queue pairs: number, find, build, destroy, post. */
+/* Queue pairs: numbers, lookup, creation, destruction, posting. */
 #include <linux/prefetch.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
@@ -13,12 +13,11 @@
 #include "wire/headers.h"
 
 #define GSI_NUMBER	1
-#define FIRST_NUMBER	0x10	/* 0 and 1 are special QPs; leave some room */
+#define FIRST_NUMBER	0x10	/* 0 and 1 are special QPs; leave a gap */
 
 /*
- * All QPs of all devices by number, so a packet needs one lookup and a number
- * never means two QPs on one host. Numbers go round, so that a late packet does
- * not find a young QP.
+ * All QPs of all devices by number, so a packet needs one lookup and a number identifies one QP of
+ * the host. Numbers are allocated cyclically, so that a late packet does not reach a new QP.
  */
 static DEFINE_XARRAY_FLAGS(qp_table, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH |
 			    XA_FLAGS_ACCOUNT);
@@ -30,7 +29,7 @@ void rhca_qp_table_exit(void)
 }
 
 /**
- * rhca_qp_get_handle - The QP behind a handle
+ * rhca_qp_get_handle - Get the QP of a handle
  * @handle: found under RCU, or NULL
  *
  * Context: RCU read side.
@@ -45,7 +44,7 @@ struct rhca_verbs_qp *rhca_qp_get_handle(struct rhca_qp_handle *handle)
 EXPORT_SYMBOL_IF_KUNIT(rhca_qp_get_handle);
 
 /**
- * rhca_qp_find_handle - What is found under a number
+ * rhca_qp_find_handle - Find the handle of a QP number
  * @number: from a packet
  *
  * Context: RCU read side.
@@ -58,7 +57,7 @@ struct rhca_qp_handle *rhca_qp_find_handle(u32 number)
 EXPORT_SYMBOL_IF_KUNIT(rhca_qp_find_handle);
 
 /**
- * rhca_qp_get_gsi - QP1 of a port
+ * rhca_qp_get_gsi - Get QP1 of a port
  * @port: the port
  *
  * Context: RCU read side.
@@ -90,11 +89,11 @@ int rhca_verbs_mcast_attach(struct rhca_mcast_attachment *attachment)
 }
 
 /**
- * rhca_qp_get_mcast - A QP that gets a copy of a multicast packet
+ * rhca_qp_get_mcast - Get a QP that receives a copy of a multicast packet
  * @attachment: found by rhca_mcast_visit()
  *
  * Context: RCU read side.
- * Return: as rhca_qp_get_handle(); NULL also if it is on another port now.
+ * Return: as rhca_qp_get_handle(); also NULL if it has moved to another port.
  */
 struct rhca_verbs_qp *
 rhca_qp_get_mcast(const struct rhca_mcast_attachment *attachment)
@@ -146,7 +145,7 @@ static void release_number(struct rhca_verbs_qp *qp)
 		xa_erase_bh(&qp_table, qp->number);
 }
 
-/* From here on packets find it */
+/* Make the QP visible to packets */
 static void publish(struct rhca_verbs_qp *qp)
 {
 	if (qp->type == IB_QPT_GSI)
@@ -266,9 +265,8 @@ int rhca_verbs_qp_create(struct rhca_qp *core, struct ib_qp_init_attr *init,
 }
 
 /*
- * The device is being unregistered under a process that may wait for
- * completions in the rings that it has mapped: let it have them. The core has moved
- * the QP to ERR, but requests may have been posted since.
+ * The device is unregistered while a process may wait for completions in its mapped rings: deliver
+ * them. The core has moved the QP to ERR, but requests may have been posted since.
  */
 static void flush_if_unplugged(struct rhca_verbs_qp *qp)
 {
@@ -288,7 +286,7 @@ int rhca_verbs_qp_destroy(struct rhca_qp *core, struct ib_udata *udata)
 
 	flush_if_unplugged(qp);
 	release_number(qp);
-	/* No packet finds it from here on; those inside see RESET */
+	/* Packets no longer find it; current ones see RESET */
 	rhca_qp_enter_reset(qp);
 	rhca_qp_put(qp);
 	wait_for_completion(&qp->handle->idle);
@@ -302,8 +300,8 @@ int rhca_verbs_qp_destroy(struct rhca_qp *core, struct ib_udata *udata)
 }
 
 /*
- * &struct rhca_backend_ops.counters_bind. Packets that are under way may count into
- * the old set for a grace period more.
+ * &struct rhca_backend_ops.counters_bind. Packets in progress may use the old set for another grace
+ * period.
  */
 int rhca_verbs_qp_bind(struct rhca_qp *core, struct rhca_counter_set *core_set)
 {
@@ -323,8 +321,8 @@ void rhca_verbs_qp_count(struct rhca_qp *core, enum rhca_counter which)
 }
 
 /*
- * Where many QPs are in use, none of them is in the caches. What a request asks lies
- * together; the word of its turn is in the second line that the transport keeps behind its QP.
+ * With many QPs in use none is in the caches. The fields that a post reads are adjacent; the word
+ * of its turn is in the second line of the transport's data after the QP.
  */
 static void prefetch_for_post(const struct rhca_verbs_qp *qp)
 {
@@ -334,7 +332,7 @@ static void prefetch_for_post(const struct rhca_verbs_qp *qp)
 	prefetchw((const void *)(qp + 1) + L1_CACHE_BYTES);
 }
 
-/* A process calls this with no requests: they are in the ring already */
+/* A process calls this without requests: they are already in its ring */
 static int post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		     const struct ib_send_wr **bad_wr)
 {

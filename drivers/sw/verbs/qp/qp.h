@@ -21,53 +21,53 @@ struct rhca_mcast_attachment;
 struct rhca_verbs_qp;
 struct socket;
 
-/* What packets find under a QP number; it outlives the QP by a grace period */
+/* What a QP number refers to; outlives the QP by a grace period */
 struct rhca_qp_handle {
-	refcount_t refs;		/* the QP itself, and packets that are being handled */
-	struct completion idle;		/* completed when the last of @refs has gone */
+	refcount_t refs;		/* the QP itself, and packets in progress */
+	struct completion idle;		/* completed when the last of @refs is dropped */
 	struct rcu_head rcu;		/* lookups run under RCU */
 	struct rhca_verbs_qp *qp;	/* valid as long as a reference is held */
 };
 
-/* Attributes that packets ask for, as in struct ib_qp_attr */
+/* Attributes that packets use, as in struct ib_qp_attr */
 struct rhca_verbs_attr {
 	u32 dest_qp_num;	/* the peer's QP */
 	u16 pkey_index;		/* index in the port's table */
 	u8 timeout;		/* code of the ACK timeout */
-	u8 max_rd_atomic;	/* READs and atomics that may be under way */
+	u8 max_rd_atomic;	/* READs and atomics that may be outstanding */
 	int qp_access_flags;	/* what the peer may do */
 	u32 qkey;		/* Q_Key */
-	u8 max_dest_rd_atomic;	/* those of the peer that are remembered */
-	u8 retry_cnt;		/* timeouts and sequence errors in a row */
-	u8 rnr_retry;		/* "receiver not ready" in a row */
-	u8 min_rnr_timer;	/* code of the wait that a peer is told */
-	u8 en_sqd_async_notify;	/* tell when the send queue has drained */
+	u8 max_dest_rd_atomic;	/* those of the peer that may be outstanding */
+	u8 retry_cnt;		/* consecutive timeouts and sequence errors allowed */
+	u8 rnr_retry;		/* consecutive RNR NAKs allowed */
+	u8 min_rnr_timer;	/* code of the delay in our RNR NAKs */
+	u8 en_sqd_async_notify;	/* raise an event when the send queue has drained */
 };
 
 /*
- * Queue pair. With many QPs in use each line that a packet or a request touches is a miss: from
- * @pd on these are in three, and in @core is nothing that they ask for.
+ * Queue pair. With many QPs in use each cache line that a packet or request touches is a miss: from
+ * @pd on these are three, and they use nothing in @core.
  */
 struct rhca_verbs_qp {
 	struct rhca_qp core;		/* the core's part */
 	struct ib_pd *pd ____cacheline_aligned;
 	struct rhca_verbs_dev *dev;
 	struct rhca_port *port;		/* from INIT on */
-	struct rhca_qp_handle *handle;	/* what packets find */
+	struct rhca_qp_handle *handle;	/* what QP numbers refer to */
 	/* its port's or a counter set's; written under @core.modify_lock, read under RCU */
 	struct rhca_counters __percpu *counters;
-	struct rhca_path __rcu *path;	/* where a connected QP sends to */
+	struct rhca_path __rcu *path;	/* destination of a connected QP */
 	struct rhca_srq *srq;		/* or NULL */
-	struct socket *owner;		/* of its packets on the way, from RTR on (transmit.h) */
+	struct socket *owner;		/* owns its packets in flight, from RTR on (transmit.h) */
 	struct rhca_cq *send_cq;
 	u32 number;			/* QP number, unique over all devices, except QP1 */
 	u32 mtu_bytes;			/* path MTU */
-	int state;			/* by @core.modify_lock; to ERR and SQE by the data path */
+	int state;	/* under @core.modify_lock; the data path sets ERR and SQE */
 	u8 type;			/* enum ib_qp_type */
 	bool is_user;			/* as of @core */
-	u8 lag_member;			/* member of a LAG that it sits on, from INIT on */
+	u8 lag_member;			/* assigned LAG member, from INIT on */
 	bool signal_all;		/* each send request has a completion */
-	struct rhca_verbs_attr attr;	/* by @core.modify_lock; packets read single fields */
+	struct rhca_verbs_attr attr;	/* under @core.modify_lock; packets read single fields */
 	struct rhca_sq sq;
 	struct rhca_rq rq;		/* unless @srq */
 };
@@ -85,12 +85,11 @@ static inline struct rhca_verbs_qp *ibqp_to_verbs(struct ib_qp *ibqp)
 /**
  * rhca_qp_half_can - Does the QP's state allow this now?
  * @qp: the QP
- * @wanted: all of RHCA_QP_* that are needed
+ * @wanted: RHCA_QP_* that are all needed
  *
- * Context: who holds the lock of the QP's send or receive half. modify_qp takes both
- * between storing the attributes and the state, so that whoever sees the state under one
- * of them sees the attributes as well. Without a lock it is a hint for whoever lets another
- * ask again.
+ * Context: the lock of the QP's send or receive half held. modify_qp takes both between storing the
+ * attributes and the state, so that whoever sees the state under one of them also sees the
+ * attributes. Without a lock it is a hint, to be checked again later.
  */
 static inline bool rhca_qp_half_can(const struct rhca_verbs_qp *qp, u8 wanted)
 {
@@ -98,15 +97,15 @@ static inline bool rhca_qp_half_can(const struct rhca_verbs_qp *qp, u8 wanted)
 }
 
 /**
- * rhca_qp_can - The same for who holds none of its locks
+ * rhca_qp_can - The same without its locks held
  * @qp: the QP
- * @wanted: all of RHCA_QP_* that are needed
+ * @wanted: RHCA_QP_* that are all needed
  */
 static inline bool rhca_qp_can(const struct rhca_verbs_qp *qp, u8 wanted)
 {
 	if (!rhca_qp_half_can(qp, wanted))
 		return false;
-	/* Pairs with the commit: the state's attributes are in place */
+	/* Pairs with the commit: the attributes precede the state */
 	smp_acquire__after_ctrl_dep();
 	return true;
 }
@@ -122,15 +121,15 @@ static inline bool rhca_is_rc(const struct rhca_verbs_qp *qp)
 }
 
 /*
- * A QP sends by its own port only, whose P_Keys it has: an address handle of another port would
- * carry them out there.
+ * A QP only sends on its own port: an address handle of another port would leak this port's P_Keys
+ * there.
  */
 static inline bool rhca_qp_may_use(const struct rhca_verbs_qp *qp, const struct rhca_path *path)
 {
 	return path->address.port == qp->port;
 }
 
-/* RCU read side; as the port's table has it now. 0 matches nothing */
+/* RCU read side; current P_Key of the port's table. 0 matches nothing */
 static inline u16 rhca_qp_pkey(const struct rhca_verbs_qp *qp)
 {
 	return rhca_pkey_at(&qp->port->pkeys, READ_ONCE(qp->attr.pkey_index));
@@ -141,7 +140,7 @@ static inline struct rhca_cq *rhca_recv_cq(const struct rhca_verbs_qp *qp)
 	return to_rhca_cq(qp->core.ibqp.recv_cq);
 }
 
-/* Has the QP a CQ that lost a completion? It is of no use any more */
+/* Has a CQ of the QP lost a completion? If so, the QP is unusable */
 static inline bool rhca_qp_has_cq_error(const struct rhca_verbs_qp *qp)
 {
 	return rhca_cq_is_overrun(qp->send_cq) ||
@@ -163,7 +162,7 @@ static inline void rhca_qp_count(const struct rhca_verbs_qp *qp,
 	rhca_counter_inc(rhca_qp_counters(qp), which);
 }
 
-/* For who traces */
+/* For tracepoints */
 static inline const char *rhca_qp_dev_name(const struct rhca_verbs_qp *qp)
 {
 	return qp->core.dev->ibdev.name;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A receive that is posted while the QP fails, as a litmus test: see
- * scripts/check/litmus.pml. Who posts looks at the state afterwards, and who has moved
- * the QP to ERR looks at the queue afterwards.
+ * A receive posted while the QP fails, as a litmus test: see scripts/check/litmus.pml. The
+ * poster checks the state afterwards, and whoever moves the QP to ERR checks the queue.
  *
  * code: drivers/sw/verbs/qp/qp.c: ret = rhca_rq_post(&qp->rq, wr, bad_wr);
  * code: drivers/sw/verbs/qp/qp.c: smp_mb();	/* either the flush sees the request, or we see ERR
@@ -11,10 +10,10 @@
  * code: drivers/sw/verbs/qp/qp_state.c: if (xchg(&qp->state, IB_QPS_ERR) == IB_QPS_ERR) {
  * code: drivers/sw/verbs/queue/ring.h: u32 producer = smp_load_acquire(&ring->shared->producer_index);
  *
- * What is shown: no request stays in the queue of a QP in ERR.
+ * Verified: no request stays in the queue of a QP in ERR.
  *
- *   BREAK_POST	the request is not posted before the look at the state
- *   BREAK_FAIL	the state is not changed before the look at the queue
+ *   BREAK_POST	the request is not posted before the state is read
+ *   BREAK_FAIL	the state is not changed before the queue is read
  */
 #include "litmus.pml"
 

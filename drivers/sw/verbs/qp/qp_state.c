@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What a QP state allows, and how a QP gets there: prepare, commit. The core has
- * checked before what was asked for.
- */
+/* What QP states allow, and transitions: prepare, commit. The core has validated the request. */
 #include <rhca/compat.h>
 #include <rhca/trace.h>
 
@@ -27,13 +24,12 @@ const u8 rhca_qp_state_abilities[IB_QPS_ERR + 1] = {
 EXPORT_SYMBOL_IF_KUNIT(rhca_qp_state_abilities);
 
 /**
- * rhca_qp_fail - The data path met an error
+ * rhca_qp_fail - Move a QP to an error state from the data path
  * @qp: the QP
- * @to: IB_QPS_ERR, or IB_QPS_SQE when only the send queue of a UC or UD QP fails
+ * @to: IB_QPS_ERR, or IB_QPS_SQE if only the send queue of a UC or UD QP fails
  *
- * Context: any; no lock is needed, since modify_qp commits with a compare and
- * exchange of its own.
- * Return: true for the caller that moved it, who must see to the flush.
+ * Context: any; needs no lock, since modify_qp commits with its own compare and exchange.
+ * Return: true if this call moved it; the caller must then see to the flush.
  */
 bool rhca_qp_fail(struct rhca_verbs_qp *qp, enum ib_qp_state to)
 {
@@ -50,20 +46,20 @@ bool rhca_qp_fail(struct rhca_verbs_qp *qp, enum ib_qp_state to)
 EXPORT_SYMBOL_IF_KUNIT(rhca_qp_fail);
 
 /*
- * Make RESET visible. A completion is visible before the acknowledgement of its message has left.
- * Whoever has polled it may reset or destroy the QP at once, and the peer is to hear that its
- * message has arrived: the pass that completed it ends first. No lock of the data path held.
+ * Make RESET visible. A completion is visible before the acknowledgement of its message is sent.
+ * Its user may reset or destroy the QP at once, but the peer must still learn that its message
+ * arrived: so wait for the pass that completed it. No lock of the data path held.
  */
 void rhca_qp_enter_reset(struct rhca_verbs_qp *qp)
 {
 	qp->dev->transport->qp_settle(qp);
 	trace_rhca_qp_state(rhca_qp_dev_name(qp), qp->number,
 			    READ_ONCE(qp->state), IB_QPS_RESET, "modify_qp");
-	/* What was posted before is in the queues that are emptied */
+	/* Earlier posts are in the queues to be emptied */
 	smp_store_release(&qp->state, IB_QPS_RESET);
 }
 
-/* Of a QP in RESET, in which nothing completes any more */
+/* For a QP in RESET, which completes nothing any more */
 void rhca_qp_purge_completions(struct rhca_verbs_qp *qp)
 {
 	rhca_cq_purge(rhca_recv_cq(qp), &qp->core.ibqp);
@@ -80,7 +76,7 @@ static void store_attr(struct rhca_verbs_qp *qp, const struct rhca_qp_change *ch
 	struct rhca_verbs_attr *to = &qp->attr;
 	int mask = change->mask;
 
-	/* Asked for with the transition to SQD, and for that one */
+	/* Requested with a transition to SQD, for that one only */
 	if (change->next != IB_QPS_SQD)
 		WRITE_ONCE(to->en_sqd_async_notify, 0);
 	STORE(IB_QP_ACCESS_FLAGS, qp_access_flags);
@@ -116,7 +112,7 @@ static void replace_path(struct rhca_verbs_qp *qp, struct rhca_path *path)
 	rhca_path_put(swap_path(qp, path));
 }
 
-/* First the state: nothing new begins while queues are emptied */
+/* State first, so that nothing new starts while queues are emptied */
 static void commit_reset(struct rhca_verbs_qp *qp,
 			 const struct rhca_qp_change *change)
 {
@@ -126,19 +122,19 @@ static void commit_reset(struct rhca_verbs_qp *qp,
 	transport->qp_modify(qp, change->attr, change->mask, IB_QPS_RESET);
 	rhca_qp_purge_completions(qp);
 	replace_path(qp, NULL);
-	/* Packets that are about to see the state may still read: old or nothing */
+	/* Packets that have yet to see the state may read old or zeroed values */
 	data_race(memset(&qp->attr, 0, sizeof(qp->attr)));
 	transport->qp_entered(qp, IB_QPS_RESET);
 }
 
-/* What a change has replaced, until the new state is visible */
+/* Values replaced by a change, until the new state is visible */
 struct replaced {
 	struct rhca_verbs_attr attr;	/* attributes */
 	struct rhca_port *port;		/* port */
-	/* what the QP counted into */
+	/* old counters */
 	struct rhca_counters __percpu *counters;
-	u32 lag_member;			/* member of a LAG that it sat on */
-	struct rhca_path *path;		/* where it sent to; the holder's reference */
+	u32 lag_member;			/* old LAG member */
+	struct rhca_path *path;		/* old destination, with a reference */
 	bool has_path;			/* @path has been replaced */
 };
 
@@ -159,12 +155,12 @@ static void store(struct rhca_verbs_qp *qp, const struct rhca_qp_change *change,
 }
 
 /*
- * The QP failed meanwhile. From SQE it comes back to RTS with what it has, so the
- * change must not be in force. Only RTS and SQD lead to SQE, whose changes name no PSN.
+ * The QP failed meanwhile. It can return from SQE to RTS with its attributes, so undo the change.
+ * Only RTS and SQD lead to SQE, and changes in these states include no PSN.
  */
 static void restore(struct rhca_verbs_qp *qp, struct replaced *old)
 {
-	/* Words that are read one by one, and this is what most of them were */
+	/* Fields are read one by one, and most of them do not change here */
 	data_race(qp->attr = old->attr);
 	WRITE_ONCE(qp->port, old->port);
 	WRITE_ONCE(qp->counters, old->counters);
@@ -174,9 +170,9 @@ static void restore(struct rhca_verbs_qp *qp, struct replaced *old)
 }
 
 /*
- * Every state but RESET becomes visible when its attributes are in place. The data
- * path may have moved the QP meanwhile: ERROR is reached all the same, but entered,
- * with its events, only once. What was posted since is flushed.
+ * States other than RESET become visible after their attributes. The data path may have moved the
+ * QP meanwhile: ERROR is still reached, but entered, with its events, only once. What was posted
+ * since is flushed.
  */
 static int show_state(struct rhca_verbs_qp *qp,
 		      const struct rhca_qp_change *change)
@@ -227,8 +223,8 @@ static bool has_receives(const struct rhca_verbs_qp *qp)
 }
 
 /*
- * Flush what has been posted to a QP in ERR or SQE. The transport does that in portions; a
- * process may post as fast, but not for ever. modify_lock held.
+ * Flush what was posted to a QP in ERR or SQE. The transport does that in portions; a process may
+ * post as fast, so limit the rounds. modify_lock held.
  */
 void rhca_qp_flush_all(struct rhca_verbs_qp *qp)
 {
@@ -242,7 +238,7 @@ void rhca_qp_flush_all(struct rhca_verbs_qp *qp)
 	}
 }
 
-/* &struct rhca_backend_ops.qp_modify; -EINVAL when the QP or a CQ of it has failed */
+/* &struct rhca_backend_ops.qp_modify; -EINVAL if the QP or one of its CQs has failed */
 int rhca_verbs_qp_modify(struct rhca_qp *core,
 			 const struct rhca_qp_change *change,
 			 struct ib_udata *udata)
@@ -267,7 +263,7 @@ int rhca_verbs_qp_modify(struct rhca_qp *core,
 		if (IS_ERR(path))
 			return PTR_ERR(path);
 	}
-	/* What was posted before the failed request was heard of, 10.3.1.6 */
+	/* Flush what was posted before the failure was known, 10.3.1.6 */
 	if (change->from == IB_QPS_SQE && change->next == IB_QPS_RTS)
 		rhca_qp_flush_all(qp);
 	return commit(qp, change, path);
@@ -281,7 +277,7 @@ static void fail_qp_of_cq(struct rhca_qp *core)
 
 	if (!rhca_qp_has_cq_error(qp))
 		return;
-	/* Behind a modify_qp that did not see the error yet */
+	/* After a modify_qp that did not see the error yet */
 	mutex_lock(&core->modify_lock);
 	moved = rhca_qp_fail(qp, IB_QPS_ERR);
 	if (moved)
@@ -292,9 +288,9 @@ static void fail_qp_of_cq(struct rhca_qp *core)
 }
 
 /*
- * CQ errors, 11.6.3.2: where a completion is lost nobody knows any more what the QPs have done.
- * One look finds the QPs of all CQs that have overrun since the last one, those that have nothing
- * to complete too. modify_qp lets none of them out of RESET again.
+ * CQ errors, 11.6.3.2: a lost completion leaves the state of the QPs unknown. One scan finds the
+ * QPs of all CQs overrun since the last one, including QPs with nothing to complete. modify_qp does
+ * not let them out of RESET again.
  */
 void rhca_cq_errors_work(struct work_struct *work)
 {
@@ -305,7 +301,7 @@ void rhca_cq_errors_work(struct work_struct *work)
 	rhca_qp_for_each(dev->core, fail_qp_of_cq);
 }
 
-/* &struct rhca_backend_ops.qp_readdress; holds from the next packet on */
+/* &struct rhca_backend_ops.qp_readdress; applies from the next packet on */
 int rhca_verbs_qp_readdress(struct rhca_qp *core,
 			    const struct rhca_address *address)
 {
@@ -319,9 +315,9 @@ int rhca_verbs_qp_readdress(struct rhca_qp *core,
 }
 
 /*
- * &struct rhca_backend_ops.qp_state. An error completion is written before the state
- * moves, so that no flushed request of either queue precedes it in a CQ. Whoever has
- * polled it and asks is to hear of the state that it tells of, 10.3.1.
+ * &struct rhca_backend_ops.qp_state. An error completion is written before the state changes, so
+ * that no flushed request precedes it in a CQ. A user that has polled it must then see the state it
+ * implies, 10.3.1.
  */
 enum ib_qp_state rhca_verbs_qp_state(const struct rhca_qp *core)
 {

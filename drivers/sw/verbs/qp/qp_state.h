@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* QP states, IBTA vol. 1, 10.3.1: what each allows, and how a QP moves. */
+/* QP states, IBTA vol. 1, 10.3.1: what each allows, and transitions. */
 #ifndef RHCA_SW_VERBS_QP_QP_STATE_H
 #define RHCA_SW_VERBS_QP_QP_STATE_H
 
@@ -12,8 +12,8 @@ struct rhca_verbs_qp;
 #define RHCA_QP_POST_RECV	BIT(0)	/* receive requests are accepted */
 #define RHCA_QP_POST_SEND	BIT(1)	/* send requests are accepted */
 #define RHCA_QP_RECEIVE		BIT(2)	/* requests of the peer are answered */
-#define RHCA_QP_TRANSMIT	BIT(3)	/* new send requests are begun */
-#define RHCA_QP_COMPLETE	BIT(4)	/* responses of the peer are taken */
+#define RHCA_QP_TRANSMIT	BIT(3)	/* new send requests are started */
+#define RHCA_QP_COMPLETE	BIT(4)	/* responses of the peer are processed */
 #define RHCA_QP_FLUSH_SEND	BIT(5)	/* send requests complete as flushed */
 #define RHCA_QP_FLUSH_RECV	BIT(6)	/* receive requests likewise */
 

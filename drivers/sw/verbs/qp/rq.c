@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Receive queues. Processes write to the ring themselves, kernel users post. */
+/* Receive queues. Processes write to the ring themselves; kernel users post. */
 #include <rhca/compat.h>
 
 #include "sw/verbs/device.h"
 #include "sw/verbs/qp/rq.h"
 
-/* One layout: entries are copied as they are */
+/* Same layout: entries are copied unchanged */
 static_assert(sizeof(struct ib_sge) == sizeof(struct rxe_sge));
 
 /*
- * Make a receive queue. @max_wr: requests that it must hold. @max_sge: entries that each may
- * have. @udata, @info: as of rhca_ring_alloc(). Returns 0 or -ENOMEM.
+ * Create a receive queue. @max_wr: minimum number of requests. @max_sge: maximum entries of each.
+ * @udata, @info: as for rhca_ring_alloc(). Returns 0 or -ENOMEM.
  */
 int rhca_rq_init(struct rhca_rq *rq, u32 max_wr, u32 max_sge,
 		 struct ib_udata *udata, struct mminfo *info)
@@ -39,17 +39,17 @@ void rhca_rq_exit(struct rhca_rq *rq)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rq_exit);
 
-/* Is the slot at @producer free, and not the last one? */
+/* Is the slot at @producer free, and not the last free one? */
 static bool has_room(struct rhca_rq *rq, u32 producer)
 {
 	lockdep_assert_held(&rq->post_lock);
 	if (!((producer + 1 - rq->freed) & rq->ring.mask))
-		/* The taker's reads of a slot before it is written again */
+		/* Order the consumer's reads of a slot before it is reused */
 		rq->freed = smp_load_acquire(&rq->ring.shared->consumer_index);
 	return (producer + 1 - rq->freed) & rq->ring.mask;
 }
 
-/* The request is written, and not yet announced */
+/* Write a request without publishing it */
 static int post_one(struct rhca_rq *rq, const struct ib_recv_wr *wr, u32 producer)
 {
 	struct rxe_recv_wqe *wqe = rhca_ring_slot(&rq->ring, producer);
@@ -65,8 +65,8 @@ static int post_one(struct rhca_rq *rq, const struct ib_recv_wr *wr, u32 produce
 }
 
 /*
- * Post receive requests of a kernel user. @bad_wr: on failure the first request that was not
- * posted. Any context. Returns 0, -ENOMEM when the queue is full, -EINVAL for too many entries.
+ * Post receive requests of a kernel user. @bad_wr: on failure the first request not posted. Any
+ * context. Returns 0, -ENOMEM if the queue is full, -EINVAL for too many entries.
  */
 int rhca_rq_post(struct rhca_rq *rq, const struct ib_recv_wr *wr,
 		 const struct ib_recv_wr **bad_wr)
@@ -83,7 +83,7 @@ int rhca_rq_post(struct rhca_rq *rq, const struct ib_recv_wr *wr,
 			break;
 		}
 	}
-	/* The requests before the index that announces them */
+	/* Order the requests before the index */
 	smp_store_release(&rq->ring.shared->producer_index,
 			  end & rq->ring.mask);
 	spin_unlock_irqrestore(&rq->post_lock, flags);
@@ -103,7 +103,7 @@ void rhca_rq_reset(struct rhca_rq *rq)
 	rq->ready = 0;
 }
 
-/* The ring is the process's to scribble on: copy first, then check */
+/* The process may overwrite the ring at any time: copy first, then check */
 static int copy_out(struct rhca_rq *rq, struct rhca_recv_wqe *wqe)
 {
 	const struct rxe_recv_wqe *slot = rhca_ring_slot(&rq->ring,
@@ -126,12 +126,12 @@ static int copy_out(struct rhca_rq *rq, struct rhca_recv_wqe *wqe)
 /**
  * rhca_rq_take - Take the oldest request
  * @rq: the queue
- * @wqe: with room for @rq->max_sge entries; filled in; also on -EINVAL, as an empty request
+ * @wqe: with room for @rq->max_sge entries; filled in; on -EINVAL as an empty request
  *
- * Its slot is free when rhca_ring_give_back() has been called for @rq->ring.
+ * Its slot is freed by rhca_ring_give_back() on @rq->ring.
  *
  * Context: the lock of the QP's half held, or @rq->take_lock.
- * Return: 0; -ENOENT when there is none; -EINVAL when it is malformed, and has been taken.
+ * Return: 0; -ENOENT if there is none; -EINVAL if it was malformed, but taken.
  */
 int rhca_rq_take(struct rhca_rq *rq, struct rhca_recv_wqe *wqe)
 {
@@ -149,17 +149,17 @@ int rhca_rq_take(struct rhca_rq *rq, struct rhca_recv_wqe *wqe)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rq_take);
 
-/* Copied at once, with interrupts off: some microseconds at most */
+/* Copied with interrupts off: some microseconds at most */
 #define MOVE_AT_ONCE	32U
-/* Who posts faster than this many rounds can copy has no need of a longer queue */
+/* A user that posts faster than this many rounds can copy needs no longer queue */
 #define MOVE_ROUNDS	(4 * RHCA_MAX_SRQ_WR / MOVE_AT_ONCE)
 
-/* Of a resize: requests go over in order. Both count them as rhca_rq.taken does */
+/* Switch to the resized ring. Both arguments count requests as rhca_rq.taken does */
 static void switch_rings(struct rhca_rq *rq, struct rhca_ring *fresh, u32 taken, u32 posted)
 {
 	fresh->index = taken & fresh->mask;
 	fresh->shared->consumer_index = fresh->index;
-	/* The requests before the index that announces them */
+	/* Order the requests before the index */
 	smp_store_release(&fresh->shared->producer_index, posted & fresh->mask);
 	swap(rq->ring, *fresh);
 	rq->freed = rq->ring.index;
@@ -168,11 +168,11 @@ static void switch_rings(struct rhca_rq *rq, struct rhca_ring *fresh, u32 taken,
 }
 
 /*
- * Copy the next requests, raw: they are checked when they are taken. Between two rounds some may
- * be taken and their slots posted to again.
- * @copied: requests before this one have a copy, or have been taken
- * Returns 0 when @fresh and the old ring have been exchanged, -EAGAIN when there are more,
- * -EINVAL when they do not fit.
+ * Copy the next requests unchecked, as they are checked when taken. Between two rounds requests may
+ * be taken and their slots reused.
+ * @copied: requests before this one have been copied or taken
+ * Returns 0 once @fresh and the old ring have been exchanged, -EAGAIN if there are more, -EINVAL if
+ * they do not fit.
  */
 static int move_some(struct rhca_rq *rq, struct rhca_ring *fresh, u32 *copied)
 {
@@ -182,7 +182,7 @@ static int move_some(struct rhca_rq *rq, struct rhca_ring *fresh, u32 *copied)
 	spin_lock_bh(&rq->take_lock);
 	spin_lock_irq(&rq->post_lock);
 	filled = rhca_ring_filled(&rq->ring);
-	/* A process may take back what it has posted, at its own risk */
+	/* A process may withdraw posted requests, at its own risk */
 	done = clamp_t(s32, *copied - rq->taken, 0, filled);
 	if (filled <= rhca_ring_capacity(fresh)) {
 		n = min(filled - done, MOVE_AT_ONCE);
@@ -198,11 +198,11 @@ static int move_some(struct rhca_rq *rq, struct rhca_ring *fresh, u32 *copied)
 }
 
 /*
- * Exchange the ring for one of another length. Requests that nobody has taken go over in order;
- * kernel users may post and QPs take meanwhile. A process must not post: it holds its library's
- * lock. @fresh: empty, with elements of the same size; on success the old ring. Process; the
- * caller lets one resize run at a time. Returns 0, -EINVAL when more requests are posted than
- * fit, -EBUSY when the other side posts faster than they can be moved.
+ * Replace the ring by one of another length and move pending requests in order; kernel users may
+ * post and QPs take meanwhile. A process must not post: it holds its library's lock. @fresh: empty,
+ * with elements of the same size; on success the old ring. Process context; one resize at a time.
+ * Returns 0, -EINVAL if too many requests are posted, -EBUSY if they are posted faster than they
+ * can be moved.
  */
 int rhca_rq_resize(struct rhca_rq *rq, struct rhca_ring *fresh)
 {

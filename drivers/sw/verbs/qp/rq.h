@@ -11,22 +11,22 @@
 /* A receive work request, copied out of its ring */
 struct rhca_recv_wqe {
 	u64 wr_id;		/* the user's cookie */
-	u64 length;		/* bytes of all of @sge */
+	u64 length;		/* total bytes of @sge */
 	u32 num_sge;		/* entries of @sge */
-	struct ib_sge sge[];	/* where to put the message; as many as the queue's max_sge */
+	struct ib_sge sge[];	/* destination of the message; up to the queue's max_sge */
 };
 
 struct rhca_rq {
-	u32 max_sge;			/* entries that a request may have */
-	u32 max_wr;			/* requests that fit, at least those that were asked for */
-	spinlock_t post_lock;		/* kernel users that post, innermost; protects: */
-	u32 freed;			/* consumer index of @ring as last seen by who posts */
+	u32 max_sge;			/* maximum entries of a request */
+	u32 max_wr;			/* requests that fit, at least as many as requested */
+	spinlock_t post_lock;		/* for posting kernel users, innermost; protects: */
+	u32 freed;			/* consumer index of @ring last seen by producers */
 
-	/* of a shared queue: the consumer side of what follows; the QP's half has its own */
+	/* shared queues: protects the consumer side below; otherwise the QP half's lock does */
 	spinlock_t take_lock;
 	struct rhca_ring ring;		/* the requests */
-	u32 ready;			/* requests in @ring that are known to be posted */
-	u32 taken;			/* how many were taken so far */
+	u32 ready;			/* requests in @ring known to be posted */
+	u32 taken;			/* number of requests taken so far */
 };
 
 int rhca_rq_init(struct rhca_rq *rq, u32 max_wr, u32 max_sge,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The send queue, and the requests that kernel users put into it. Those of processes
- * come from their rings, see sq_fetch.c.
+ * The send queue and the requests that kernel users post to it. Those of processes come from their
+ * rings, see sq_fetch.c.
  */
 #include <linux/hash.h>
 #include <linux/prefetch.h>
@@ -17,8 +17,8 @@
 #include "wire/headers.h"
 
 /*
- * Make a send queue. @cap: what is wanted, within the device's limits; set to what there is. A
- * process may put more into its ring, where it waits for a free slot. @udata, @info: as of
+ * Create a send queue. @cap: requested, within the device's limits; set to the actual values. A
+ * process may fill its ring further; the excess waits for a free slot. @udata, @info: as for
  * rhca_ring_alloc(). Returns 0 or -ENOMEM.
  */
 int rhca_sq_init(struct rhca_sq *sq, struct ib_qp_cap *cap,
@@ -56,7 +56,7 @@ int rhca_sq_init(struct rhca_sq *sq, struct ib_qp_cap *cap,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_sq_init);
 
-/* Free a send queue. @sq: the queue; its requests have been dropped by rhca_sq_reset(). */
+/* Free a send queue. @sq: the queue, after rhca_sq_reset(). */
 void rhca_sq_exit(struct rhca_sq *sq)
 {
 	rhca_ring_free(&sq->ring);
@@ -78,7 +78,7 @@ static void copy_inline(struct rhca_send_wqe *wqe, const struct ib_send_wr *wr)
 	}
 }
 
-/* User QPs' datagrams may be forced to one GID type; management ones never */
+/* User datagrams may be forced to one GID type; management datagrams never */
 static void take_datagram(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 			  const struct ib_send_wr *wr)
 {
@@ -128,12 +128,12 @@ static bool has_room(struct rhca_sq *sq, u32 index)
 {
 	lockdep_assert_held(&sq->post_lock);
 	if (index - sq->freed >= sq->max_wr)
-		/* The slot has been given back before it is written again */
+		/* Order the release of the slot before it is reused */
 		sq->freed = smp_load_acquire(&sq->head);
 	return index - sq->freed < sq->max_wr;
 }
 
-/* The request is written, and not yet announced */
+/* Write a request without publishing it */
 static int post_one(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 		    u32 index)
 {
@@ -168,26 +168,25 @@ static int post_one(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 	else
 		memcpy(wqe->sge, wr->sg_list,
 		       wqe->num_sge * sizeof(wqe->sge[0]));
-	take_parameters(qp, wqe, wr);	/* last: it takes a reference */
+	take_parameters(qp, wqe, wr);	/* last, as it takes a reference */
 	return 0;
 }
 
-/* All that was posted is done */
+/* Have all posted requests completed? */
 static bool is_empty(const struct rhca_sq *sq)
 {
 	return READ_ONCE(sq->head) == READ_ONCE(sq->tail);
 }
 
-/* Where an empty queue begins: not all at one place of a page, which caches map alike */
+/* Start slot of an empty queue: spread, so that queues do not all map to the same cache sets */
 static u32 home_of(const struct rhca_sq *sq)
 {
 	return hash_ptr(sq, 16) & sq->mask;
 }
 
 /*
- * An empty queue begins anew with the same slots, which are still in the caches; the
- * others have not been used for a turn. Nobody looks at a slot: who did has let go of
- * it before he moved the head, and what is written here depends on that.
+ * Restart an empty queue at the same slots, which are still cached; the others are colder. Nobody
+ * reads a slot now: readers are done before they move the head, and the writes here depend on that.
  */
 static void begin_anew(struct rhca_sq *sq)
 {
@@ -210,9 +209,8 @@ static void prefetch_slot(const struct rhca_sq *sq)
 }
 
 /*
- * Queue send requests of a kernel user. @bad_wr: on failure the first request that was not
- * queued. Any context. Returns 0; -ENOMEM when the queue is full; -EINVAL or -EMSGSIZE for a
- * request that is not legal.
+ * Queue send requests of a kernel user. @bad_wr: on failure the first request not queued. Any
+ * context. Returns 0; -ENOMEM if the queue is full; -EINVAL or -EMSGSIZE for an invalid request.
  */
 int rhca_sq_post(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 		 const struct ib_send_wr **bad_wr)
@@ -237,10 +235,10 @@ int rhca_sq_post(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 	return ret;
 }
 
-/* --- the end of requests -------------------------------------------------- */
+/* --- completion ----------------------------------------------------------- */
 
 /**
- * rhca_sq_complete - The oldest requests are done: free their slots
+ * rhca_sq_complete - Free the slots of the oldest requests
  * @qp: the QP
  * @num: how many
  *
@@ -253,7 +251,7 @@ void rhca_sq_complete(struct rhca_verbs_qp *qp, u32 num)
 
 	for (i = 0; i < num && rhca_is_datagram(qp); i++)
 		rhca_path_put(rhca_sq_wqe(sq, sq->head + i)->path);
-	/* The slots are read no more before they may be written again */
+	/* Order reads of the slots before their reuse */
 	smp_store_release(&sq->head, sq->head + num);
 	if (qp->is_user)
 		rhca_ring_release(&sq->ring, num);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Send queue: the kernel's own copy of each work request. Requests of a process
- * are copied out of the ring that it can write to, checked, and then used;
- * requests of kernel users are written here at once.
+ * Send queue: the kernel's own copy of each work request. Requests of a process are copied out of
+ * its writable ring, checked, and then used; those of kernel users are written here directly.
  */
 #ifndef RHCA_SW_VERBS_QP_SQ_H
 #define RHCA_SW_VERBS_QP_SQ_H
@@ -26,7 +25,7 @@ struct rhca_send_wqe {
 	u64 wr_id;		/* the user's cookie */
 	u32 opcode;		/* enum ib_wr_opcode */
 	u32 send_flags;		/* enum ib_send_flags */
-	enum ib_wc_status status;	/* of its completion; set when it fails before it is sent */
+	enum ib_wc_status status;	/* of its completion; set if it fails before it is sent */
 	u32 num_sge;		/* entries of @sge */
 	u32 length;		/* bytes of the message */
 	union {
@@ -53,7 +52,7 @@ struct rhca_send_wqe {
 			struct rhca_path *path;	/* a reference, dropped on completion */
 			u32 dest_qpn;
 			u32 qkey;
-			u16 pkey_index;	/* of QP1; those of others go by the QP's */
+			u16 pkey_index;	/* for QP1; others use the QP's */
 		};
 		struct {		/* fast registration */
 			struct ib_mr *mr;	/* the region */
@@ -62,10 +61,10 @@ struct rhca_send_wqe {
 		};
 		struct rhca_bind bind;	/* memory window */
 	};
-	u8 chunk;		/* READ: responses that one request asks for, once @numbered */
+	u8 chunk;		/* READ: responses per request packet, once @numbered */
 	bool numbered;		/* PSNs have been assigned */
-	bool done;		/* nothing more has to happen, it completes when its turn comes */
-	bool invalidated;	/* its key works no more, but packets still use the memory */
+	bool done;		/* finished, completes in order */
+	bool invalidated;	/* its key is invalid, but packets still use the memory */
 	u32 first_psn;		/* of the first packet */
 	u32 last_psn;		/* of the last packet; of READs, of the last response */
 	u32 ssn;		/* send sequence number, for end-to-end credits */
@@ -76,19 +75,19 @@ struct rhca_send_wqe {
 };
 
 struct rhca_sq {
-	void *slots;		/* the requests; that of index i is (i - @base) & @mask */
+	void *slots;		/* the requests; index i is in slot (i - @base) & @mask */
 	u32 stride;		/* bytes of a slot of @slots */
 	u32 mask;		/* number of slots minus one */
-	u32 base;		/* index that the first slot has; 0 for a process */
-	u32 tail;		/* index behind the newest request */
-	u32 head;		/* oldest request that has not completed; by the backend's lock */
-	spinlock_t post_lock;	/* kernel users that post: writes to @tail, @base, @freed */
-	u32 freed;		/* @head as last seen by who posts */
-	u32 max_sge;		/* entries that a request may have */
+	u32 base;		/* index of the first slot; 0 for a process */
+	u32 tail;		/* index after the newest request */
+	u32 head;		/* oldest incomplete request; under the backend's lock */
+	spinlock_t post_lock;	/* for posting kernel users: writes to @tail, @base, @freed */
+	u32 freed;		/* @head last seen by producers */
+	u32 max_sge;		/* maximum entries of a request */
 	u32 max_wr;		/* requests that fit */
-	u32 max_inline;		/* bytes of inline data that a request may have */
+	u32 max_inline;		/* maximum inline bytes of a request */
 	/*
-	 * of a process, with @max_wr slots or more; its requests are taken from there in order,
+	 * of a process, with at least @max_wr slots; its requests are copied from there in order
 	 * and keep their slots until they complete
 	 */
 	struct rhca_ring ring;
@@ -102,7 +101,7 @@ static inline struct rhca_send_wqe *rhca_sq_wqe(const struct rhca_sq *sq,
 	return sq->slots + (size_t)slot * sq->stride;
 }
 
-/* A slot that is used again: nothing has been done for its request */
+/* Reset the state of a reused slot */
 static inline void rhca_wqe_begin(struct rhca_send_wqe *wqe)
 {
 	wqe->status = IB_WC_SUCCESS;

@@ -2,7 +2,7 @@
 /*
  * Head and tail of a kernel user's send queue, as a litmus test: see
  * scripts/check/litmus.pml. Two requests are posted one after the other to a queue with
- * two slots, which begins anew at its first slot when it is found empty; send.lock's owner
+ * two slots, which restarts at its first slot when found empty; the owner of send.lock
  * takes and completes them.
  *
  * code: drivers/sw/verbs/qp/sq.c: return READ_ONCE(sq->head) == READ_ONCE(sq->tail);
@@ -14,13 +14,13 @@
  * code: drivers/sw/tx/window.h: end = READ_ONCE(sq->tail);
  * code: drivers/sw/tx/window.h: smp_acquire__after_ctrl_dep();
  *
- * What is shown: each request is read as it was posted, from the slot that it is in,
- * also when the queue has begun anew meanwhile.
+ * Verified: each request is read as it was posted, from its slot, even if the queue has
+ * restarted meanwhile.
  *
- *   BREAK_POST	a request is not written before the tail that announces it
+ *   BREAK_POST	a request is not written before the tail
  *   BREAK_SEE	a request may be read before the tail
  *   BREAK_DONE	the head moves before the last read of the slot
- *   BREAK_ANEW	the queue begins anew without a look at the head
+ *   BREAK_ANEW	the queue restarts without reading the head
  */
 #include "litmus.pml"
 

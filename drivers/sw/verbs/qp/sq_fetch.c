@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Send requests of processes: copied out of the ring, and checked. */
+/* Send requests of processes: copied out of the ring and checked. */
 #include <rhca/compat.h>
 
 #include "sw/verbs/qp/qp.h"
@@ -17,7 +17,7 @@ static void fetch_bind(struct rhca_send_wqe *wqe, const struct rxe_send_wr *wr)
 	wqe->bind.access = wr->wr.mw.access;
 }
 
-/* wr.flush of struct rxe_send_wr, which older kernels' headers do not have */
+/* wr.flush of struct rxe_send_wr, missing in older kernels' headers */
 struct user_flush {
 	__aligned_u64 remote_addr;
 	__u32 length;
@@ -28,7 +28,7 @@ struct user_flush {
 static_assert(sizeof(struct user_flush) <=
 	      sizeof_field(struct rxe_send_wr, wr));
 
-/* A responder would refuse what is none of these, A19 */
+/* A responder would reject other values, A19 */
 static int fetch_flush(struct rhca_send_wqe *wqe, const struct rxe_send_wr *wr)
 {
 	struct user_flush flush;
@@ -79,7 +79,7 @@ static int fetch_parameters(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 	return 0;
 }
 
-/* Scatter/gather list or inline bytes; sizes come from the copied header */
+/* Scatter/gather list or inline data; sizes are from the copied header */
 static int fetch_data(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 		      const struct rxe_dma_info *head,
 		      const struct rxe_send_wqe *slot, u64 *length)
@@ -106,8 +106,8 @@ static int fetch_data(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 }
 
 /*
- * The slot is the process's to scribble on: its fixed part is copied first, the
- * checks and everything after use the copy only.
+ * The process may overwrite the slot at any time: copy its fixed part first and use only the copy
+ * from then on.
  */
 static int copy_wqe(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 		    const struct rxe_send_wqe *slot)
@@ -120,7 +120,7 @@ static int copy_wqe(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 
 	memcpy(&wr, &slot->wr, sizeof(wr));
 	memcpy(&head, &slot->dma, sizeof(head));
-	barrier();	/* the copies are what counts from here on */
+	barrier();	/* use only the copies from here on */
 	wqe->wr_id = wr.wr_id;
 	wqe->opcode = wr.opcode;
 	wqe->send_flags = wr.send_flags & (IB_SEND_FENCE | IB_SEND_SIGNALED |
@@ -144,11 +144,11 @@ static int copy_wqe(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 }
 
 /**
- * rhca_sq_fetch - Take the next request out of a process's ring
+ * rhca_sq_fetch - Copy the next request from a process's ring
  * @qp: a QP of a process
  *
  * Context: the backend's send lock held.
- * Return: true when there is one request more in the queue.
+ * Return: true if a request was added to the queue.
  */
 bool rhca_sq_fetch(struct rhca_verbs_qp *qp)
 {
@@ -164,7 +164,7 @@ bool rhca_sq_fetch(struct rhca_verbs_qp *qp)
 	if (rhca_is_datagram(qp))
 		wqe->path = NULL;
 	ret = copy_wqe(qp, wqe, rhca_ring_slot(&sq->ring, sq->tail));
-	/* A malformed request completes with the status that names the fault */
+	/* A malformed request completes with the matching error status */
 	if (ret)
 		wqe->status = ret == -EMSGSIZE ? IB_WC_LOC_LEN_ERR : IB_WC_LOC_QP_OP_ERR;
 	sq->tail++;

@@ -11,7 +11,7 @@ static int check_init(const struct ib_srq_init_attr *init)
 {
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
-	/* The limit is modify_srq's to set: programs leave anything there */
+	/* Ignore the limit, which modify_srq sets: programs leave anything there */
 	if (!init->attr.max_wr || init->attr.max_wr > RHCA_MAX_SRQ_WR ||
 	    init->attr.max_sge > RHCA_MAX_SGE)
 		return -EINVAL;
@@ -90,7 +90,7 @@ static int resize(struct rhca_srq *srq, u32 max_wr, struct ib_udata *udata)
 	mutex_lock(&srq->resize_lock);
 	ret = rhca_rq_resize(&srq->rq, &ring);
 	mutex_unlock(&srq->resize_lock);
-	/* This one, or on success the old one */
+	/* the new ring, or on success the old one */
 err_free:
 	rhca_ring_free(&ring);
 	return ret;
@@ -177,10 +177,10 @@ static bool take_limit(struct rhca_srq *srq)
 }
 
 /**
- * rhca_srq_take - Take the oldest request and watch the limit
+ * rhca_srq_take - Take the oldest request and check the limit
  * @srq: the queue
  * @wqe: filled in
- * @limit_reached: set, but never cleared, when rhca_srq_limit_event() is due
+ * @limit_reached: set, but never cleared, if rhca_srq_limit_event() is due
  *
  * Context: bottom halves off; QP locks may be held.
  * Return: as rhca_rq_take().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which send work requests are legal, by the type of the QP and by who posts them. */
+/* Which send work requests are valid, by QP type and user. */
 #include "sw/verbs/qp/wr_rule.h"
 #include "sw/verbs/device.h"
 #include "sw/verbs/qp/qp.h"
@@ -30,7 +30,7 @@ static const struct rhca_wr_rule wr_rules[] = {
 	[RHCA_WR_ATOMIC_WRITE]		= { FOR_RC, .exact_bytes = 8 },
 };
 
-/* NULL when the QP or its user may not have such a request. @opcode: whatever was posted */
+/* Returns NULL if the QP or its user may not post it. @opcode: unchecked */
 const struct rhca_wr_rule *rhca_wr_rule_find(const struct rhca_verbs_qp *qp,
 					     u32 opcode)
 {
@@ -54,8 +54,8 @@ static u32 max_bytes(const struct rhca_verbs_qp *qp)
 }
 
 /*
- * Is @length, of all scatter/gather entries or inline, legal for a request with its flags?
- * Returns 0; -EMSGSIZE for a message that is too long; -EINVAL.
+ * Is @length, of all entries or inline data, valid for a request with its flags? Returns 0;
+ * -EMSGSIZE if it is too long; -EINVAL.
  */
 int rhca_wr_check(const struct rhca_verbs_qp *qp,
 		  const struct rhca_send_wqe *wqe,

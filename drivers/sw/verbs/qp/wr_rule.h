@@ -8,13 +8,13 @@
 struct rhca_send_wqe;
 struct rhca_verbs_qp;
 
-/* What a work request opcode may be */
+/* Rule for a work request opcode */
 struct rhca_wr_rule {
-	u16 qp_types;		/* BIT(enum ib_qp_type) of the types that take it */
+	u16 qp_types;		/* BIT(enum ib_qp_type) of supported types */
 	bool kernel_only;	/* not for processes */
-	bool process_only;	/* ib_verbs.h has no request of it */
-	u8 exact_bytes;		/* length that the message must have; 0 for any */
-	bool no_inline;		/* its list says where the response goes to */
+	bool process_only;	/* ib_verbs.h has no such request */
+	u8 exact_bytes;		/* required message length; 0 for any */
+	bool no_inline;		/* its list is the destination of the response */
 	bool no_data;		/* operation without a scatter/gather list */
 };
 

@@ -2,9 +2,8 @@
 /*
  * Completion queues, IBTA vol. 1, 10.8.1 and 11.2.8.
  *
- * Vectors: vector 0 asks for nothing, so the event is raised on the CPU that
- * did the work; vector n > 0 asks for the n-th CPU. Events of processes only
- * wake a reader and are always raised in place.
+ * Vectors: vector 0 raises the event on the CPU that did the work; vector n > 0 on the n-th CPU.
+ * Events of processes only wake a reader and are always raised on this CPU.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -17,9 +16,8 @@
 #include "sw/verbs/device.h"
 
 /*
- * The service level of a received datagram is not in the packet: no LRH. In its
- * place ConnectX tells a process which headers the 40 bytes in front of the payload
- * hold, and UCX reads it from there.
+ * Without an LRH a received datagram has no service level. In its place ConnectX tells a process
+ * which headers are in the 40 bytes before the payload, and UCX reads that.
  */
 #define USER_SL_ROCE_V1		0x0	/* a GRH */
 #define USER_SL_ROCE_V2_IPV6	0x9
@@ -56,7 +54,7 @@ static void fill_user_wc(struct ib_uverbs_wc *out, const struct ib_wc *wc)
 		.sl		= user_sl(wc),
 		.port_num	= wc->port_num,
 	};
-	/* One union, and the layouts agree: immediate or invalidated key */
+	/* A union with the same layout: immediate data or invalidated key */
 	if (wc->wc_flags & IB_WC_WITH_INVALIDATE)
 		out->ex.invalidate_rkey = wc->ex.invalidate_rkey;
 	else
@@ -80,7 +78,7 @@ static bool add_to_array(struct rhca_cq *cq, const struct ib_wc *wc)
 	return true;
 }
 
-/* Disarm when this completion is one that was waited for, 11.4.2.2 */
+/* Disarm if this completion raises the event, 11.4.2.2 */
 static bool take_arming(struct rhca_cq *cq, bool counts_as_solicited)
 {
 	if (!cq->armed ||
@@ -92,8 +90,8 @@ static bool take_arming(struct rhca_cq *cq, bool counts_as_solicited)
 }
 
 /*
- * A CQ in error takes nothing more. A kernel user that drains its QPs waits for
- * flushed requests without an end, so it gets those as far as there is room.
+ * A CQ in error accepts no more completions. But a kernel user that drains its QPs waits for
+ * flushed requests without a timeout, so it gets those while there is room.
  */
 static bool is_open_for(const struct rhca_cq *cq, const struct ib_wc *wc)
 {
@@ -130,13 +128,13 @@ static void post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited)
  * rhca_cq_post - Add completions
  * @cq: the queue
  * @wc: the completions; copied
- * @num: how many, RHCA_WC_LIST_MOST at most
+ * @num: how many, at most RHCA_WC_LIST_MOST
  * @solicited: BIT() of those whose sender asked for an event
  *
  * Without room they are lost, and the CQ is in error from then on.
  *
- * Context: any; QP locks may be held, so the event is left to the caller.
- * Return: true when the caller must call rhca_cq_raise() once it holds no lock.
+ * Context: any; QP locks may be held, so the caller raises the event.
+ * Return: true if the caller must call rhca_cq_raise() once it holds no lock.
  */
 bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, u32 num, u32 solicited)
 {
@@ -154,13 +152,13 @@ bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, u32 num, u32 solic
 EXPORT_SYMBOL_IF_KUNIT(rhca_cq_post);
 
 /**
- * rhca_cq_purge - Take out what is left of a QP
- * @cq: the queue; a process's stays as it is: it names QPs by number, and its library
- *	polls it as it likes
+ * rhca_cq_purge - Remove the completions of a QP
+ * @cq: the queue; a process's is left unchanged: it has QP numbers, not pointers, and its library
+ *	polls it independently
  * @qp: a QP that completes nothing any more
  *
- * Completions of the kernel point to their QP, and who shares the queue with others may
- * follow that when the QP has been freed.
+ * Kernel completions point to their QP, and other users of the queue might follow that pointer
+ * after the QP has been freed.
  *
  * Context: any.
  */
@@ -189,19 +187,19 @@ static void call_handler(struct rhca_cq *cq)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 
-/* The event may come again as soon as the handler runs: clear the mark first */
+/* A new event may arrive once the handler runs: clear the mark first */
 static void raise_here(void *data)
 {
 	struct rhca_cq *cq = data;
 
 	clear_bit(0, &cq->remote_pending);
-	smp_mb__after_atomic();	/* who still sees the mark is seen by the handler */
+	smp_mb__after_atomic();	/* completions that still see the mark are seen by the handler */
 	call_handler(cq);
-	smp_mb__before_atomic();	/* the handler has ended */
+	smp_mb__before_atomic();	/* after the handler */
 	atomic_dec(&cq->remote_calls);
 }
 
-/* The n-th CPU that is online, or any when there are fewer now */
+/* The n-th online CPU, or this one if there are fewer now */
 static int cpu_of_vector(int vector)
 {
 	int cpu;
@@ -213,8 +211,8 @@ static int cpu_of_vector(int vector)
 }
 
 /*
- * Is the event on its way to another CPU? It would arrive there in a hard interrupt,
- * where on PREEMPT_RT the locks of a handler sleep: then the event stays here.
+ * Send the event to another CPU? It would arrive in a hard interrupt, where on PREEMPT_RT a
+ * handler's locks sleep: then raise it here.
  */
 static bool raise_remotely(struct rhca_cq *cq)
 {
@@ -231,15 +229,15 @@ static bool raise_remotely(struct rhca_cq *cq)
 	atomic_inc(&cq->remote_calls);
 	if (!smp_call_function_single_async(cpu, &cq->remote_call))
 		return true;
-	/* The CPU has gone offline, or the last call has not quite returned */
+	/* The CPU is offline, or the previous call has not quite returned */
 	atomic_dec(&cq->remote_calls);
 	clear_bit(0, &cq->remote_pending);
 	return false;
 }
 
 /*
- * The user is told, and the QPs follow in the background: see qp_state.c. A process can make its
- * CQs overrun as often as it likes, but not keep a CPU busy looking for their QPs.
+ * Notify the user; the QPs follow in the background, see qp_state.c. Delayed, since a process can
+ * overrun its CQs at will but must not keep a CPU busy searching for their QPs.
  */
 #define LOOK_DELAY	msecs_to_jiffies(10)
 
@@ -260,7 +258,7 @@ static void report_error(struct rhca_cq *cq)
 }
 
 /**
- * rhca_cq_raise - Raise the events that are due
+ * rhca_cq_raise - Raise pending events
  * @cq: the queue
  *
  * Context: bottom halves off, no QP or CQ lock held.
@@ -277,32 +275,32 @@ void rhca_cq_raise(struct rhca_cq *cq)
 static void drain_remote_calls(struct rhca_cq *cq)
 {
 	while (atomic_read_acquire(&cq->remote_calls))
-		usleep_range(10, 50);	/* an inter-processor interrupt */
+		usleep_range(10, 50);	/* duration of an IPI */
 }
 
-/* Handlers end before ib_core stops what they start */
+/* Handlers must end before ib_core stops the work they schedule */
 static int __maybe_unused pre_destroy_cq(struct ib_cq *ibcq)
 {
 	drain_remote_calls(to_rhca_cq(ibcq));
 	return 0;
 }
 
-/* Polls on one processor */
+/* Polling state of a CPU */
 struct polled {
 	/*
-	 * queue that had something at its last poll; NULL: it has no more. It is compared
-	 * only, and may have been destroyed
+	 * CQ whose last poll found something; NULL: it is empty now. Only compared, may have been
+	 * destroyed
 	 */
 	const struct rhca_cq *found;
-	u32 passed;		/* polls of empty queues since softirqs were let run */
+	u32 passed;		/* polls of empty queues since softirqs last ran here */
 };
 
 static DEFINE_PER_CPU(struct polled, polled_here);
 
-/* One answer to two verbs */
+/* Both verbs share the response */
 static_assert(sizeof(struct rxe_create_cq_resp) == sizeof(struct rxe_resize_cq_resp));
 
-/* Make the ring of a process's queue, for create_cq or resize_cq, and say where to map it */
+/* Create the ring of a process's CQ, for create_cq or resize_cq, and return where to map it */
 int rhca_cq_ring_alloc(struct rhca_ring *ring, u32 entries, struct ib_udata *udata)
 {
 	struct rxe_create_cq_resp resp = {};
@@ -382,8 +380,8 @@ static int destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 }
 
 /*
- * A thread that polls all the time keeps softirqs from running that may bring
- * completions: a doorbell may wait for one.
+ * A busy-polling thread keeps softirqs from running that bring completions, or that a doorbell was
+ * left to.
  */
 static void let_softirqs_run(void)
 {
@@ -393,15 +391,15 @@ static void let_softirqs_run(void)
 	local_bh_enable();
 }
 
-/* Whoever polled last on this processor has taken what there was */
+/* The last poll on this CPU has emptied its queue */
 DEFINE_PER_CPU(bool, rhca_cq_emptied);
 
-/* So that what a doorbell waits with is not kept by queues that others fill */
+/* Limit the delay of a doorbell by queues that others fill */
 #define MOST_PASSED	8
 
 /*
- * Whoever polls several queues in turn and finds one of them empty waits only if the
- * others are empty as well: until then a doorbell may wait for more company.
+ * A user that polls several queues in turn and finds one empty is only waiting if the others are
+ * empty too: until then a delayed doorbell may wait for more requests.
  */
 static bool waits_for(const struct rhca_cq *cq)
 {
@@ -429,7 +427,7 @@ static int poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	int polled = 0;
 
 	if (cq->user)
-		return -EINVAL;	/* processes poll their ring */
+		return -EINVAL;	/* processes poll their rings */
 	spin_lock_irqsave(&cq->lock, flags);
 	while (polled < num && cq->consumer != cq->producer)
 		wc[polled++] = cq->wcs[cq->consumer++ & cq->mask];
@@ -455,7 +453,7 @@ static int req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	int missed;
 
 	spin_lock_irqsave(&cq->lock, irq_flags);
-	/* "Next" is the stronger wish and stays, 11.4.2.2 */
+	/* "Next" is the stronger condition and stays, 11.4.2.2 */
 	if (!(cq->armed & IB_CQ_NEXT_COMP))
 		cq->armed = flags & IB_CQ_SOLICITED_MASK;
 	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && has_entries(cq);

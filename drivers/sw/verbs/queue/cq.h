@@ -18,11 +18,11 @@
 struct rhca_cq {
 	struct ib_cq ibcq;		/* ib_core's part */
 	bool user;			/* entries: ib_uverbs_wc in @ring; else ib_wc in @wcs */
-	call_single_data_t remote_call;	/* raises the completion event on the vector's CPU */
-	unsigned long remote_pending;	/* @remote_call is on its way there */
-	atomic_t remote_calls;		/* on their way or running */
+	call_single_data_t remote_call;	/* raises the event on the vector's CPU */
+	unsigned long remote_pending;	/* @remote_call has been sent */
+	atomic_t remote_calls;		/* sent or running */
 	unsigned long due;		/* events: RHCA_CQ_COMPLETION and RHCA_CQ_OVERRUN */
-	struct mutex resize_lock;	/* one at a time, which copies @ring without @lock */
+	struct mutex resize_lock;	/* one resize at a time; it copies @ring without @lock */
 
 	spinlock_t lock;		/* protects: */
 	struct rhca_ring ring;		/* of a process */
@@ -34,7 +34,7 @@ struct rhca_cq {
 	bool overrun;			/* an entry was lost: the CQ is in error for good */
 };
 
-#define RHCA_WC_LIST_MOST	8	/* it lies on the stack */
+#define RHCA_WC_LIST_MOST	8	/* on the stack */
 
 /* Completions that are added together */
 struct rhca_wc_list {

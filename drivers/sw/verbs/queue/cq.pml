@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An event of a completion queue that is on its way to another processor, as a litmus
- * test: see scripts/check/litmus.pml. Its handler takes what it finds in the queue. Who
- * completes a request meanwhile sees that an event is on its way, and sends none. The
- * queue has been armed again by neither of the two, but by a third, so that no lock
- * orders the mark.
+ * An event of a completion queue being sent to another CPU, as a litmus test: see
+ * scripts/check/litmus.pml. Its handler takes all entries of the queue. A concurrent
+ * completion sees that an event is pending and sends none. A third CPU has armed the queue
+ * again, so that no lock orders the mark.
  *
  * code: drivers/sw/verbs/queue/cq.c: if (test_and_set_bit(0, &cq->remote_pending))
  * code: drivers/sw/verbs/queue/cq.c: clear_bit(0, &cq->remote_pending);
- * code: drivers/sw/verbs/queue/cq.c: smp_mb__after_atomic();	/* who still sees the mark is seen by the handler
+ * code: drivers/sw/verbs/queue/cq.c: smp_mb__after_atomic();	/* completions that still see the mark are seen by the handler
  *
- * What is shown: the handler that is called sees the completion, or is called again.
+ * Verified: the handler that is called sees the completion, or is called again.
  *
- *   BREAK_CLEAR	the mark is not cleared before the handler looks at the queue
- *   BREAK_SET	the completion is not added before the look at the mark
+ *   BREAK_CLEAR	the mark is not cleared before the handler reads the queue
+ *   BREAK_SET	the completion is not added before the mark is read
  */
 #include "litmus.pml"
 
-bool pending = true;	/* an event is on its way */
+bool pending = true;	/* an event is pending */
 bool added, seen, again;
 
 #define CLEARED	(BREAK_CLEAR -> 0 : B(0))	/* smp_mb__after_atomic() */

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Resizing a completion queue of a process, IBTA vol. 1, 11.2.8.4: it gets another ring,
- * and completions come meanwhile.
+ * Resizing of a process's completion queue, IBTA vol. 1, 11.2.8.4: switches to a new ring while
+ * completions may arrive.
  */
 #include <rhca/compat.h>
 
 #include "sw/verbs/queue/cq.h"
 #include "sw/verbs/device.h"
 
-/* So few that they may be copied with interrupts off */
+/* Copied at a time with interrupts off */
 #define MOVE_AT_ONCE	64U
 
 /*
- * Copy the next entries that the process has not polled. The old ring's slots stay as they are:
- * the provider library does not poll while it resizes. A process that does may lose
- * completions, its own.
- * @next: index in the old ring of the first one that has no copy
- * Returns 0 when @fresh and the old ring have been exchanged, -EAGAIN when there are more,
- * -EINVAL when they do not fit.
+ * Copy the next unpolled entries. The old ring's slots stay unchanged: the provider library does
+ * not poll while it resizes. A process that polls may lose its own completions.
+ * @next: index in the old ring of the first entry not copied
+ * Returns 0 once @fresh and the old ring have been exchanged, -EAGAIN if there are more, -EINVAL if
+ * they do not fit.
  */
 static int move_some(struct rhca_cq *cq, struct rhca_ring *fresh, u32 *next)
 {
@@ -42,7 +41,7 @@ static int move_some(struct rhca_cq *cq, struct rhca_ring *fresh, u32 *next)
 	return ret;
 }
 
-/* Completions that come meanwhile have to fit into the new ring, too: so it ends */
+/* Terminates, since completions that arrive meanwhile must fit into the new ring, too */
 static int move_all(struct rhca_cq *cq, struct rhca_ring *fresh)
 {
 	u32 next = READ_ONCE(cq->ring.shared->consumer_index);
@@ -56,7 +55,7 @@ static int move_all(struct rhca_cq *cq, struct rhca_ring *fresh)
 	return ret;
 }
 
-/* Only processes resize: ib_core offers it to nobody else */
+/* ib_core only offers resizing to processes */
 static int resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
 		     struct ib_udata *udata)
 {
@@ -74,7 +73,7 @@ static int resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
 	mutex_lock(&cq->resize_lock);
 	ret = move_all(cq, &ring);
 	mutex_unlock(&cq->resize_lock);
-	/* This one, or on success the old one */
+	/* the new ring, or on success the old one */
 	rhca_ring_free(&ring);
 	return ret;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings that user space maps, and the processes that do. The memory, and what it is charged
- * for, lasts until the object has been destroyed and the last mapping is gone: a process may
- * keep one, move it, unmap a part of it or leave it to a child.
+ * Rings that user space maps, and their processes. The memory and its charge last until the object
+ * has been destroyed and the last mapping is gone: a process may keep a mapping, move it, unmap a
+ * part of it or pass it to a child.
  */
 #include <linux/kref.h>
 #include <linux/mm.h>
@@ -22,10 +22,10 @@ static struct ib_ucontext *ucontext_of(struct ib_udata *udata)
 
 /* A ring that a process may map */
 struct rhca_ring_mapping {
-	struct rdma_user_mmap_entry entry;	/* in the ucontext's table of mmap offsets */
-	struct kref refs;			/* of @entry, and one of each mapping */
+	struct rdma_user_mmap_entry entry;	/* in the ucontext's mmap table */
+	struct kref refs;			/* one for @entry and one per mapping */
 	void *shared;				/* the ring */
-	struct rhca_charge charge;		/* what it counts for */
+	struct rhca_charge charge;		/* charged memory */
 };
 
 static void free_mapping(struct kref *refs)
@@ -38,7 +38,7 @@ static void free_mapping(struct kref *refs)
 	kfree(mapping);
 }
 
-/* The ring is freed with the mapping from now on; after an error it is the caller's still */
+/* On success the ring is freed with the mapping; on error it remains the caller's */
 static int offer_mapping(struct rhca_ring *ring, size_t bytes,
 			 struct ib_udata *udata, struct mminfo *info)
 {
@@ -69,8 +69,8 @@ static int offer_mapping(struct rhca_ring *ring, size_t bytes,
 }
 
 /*
- * vmalloc_user() would charge no memory cgroup. A kernel user's ring is better off outside of
- * vmalloc memory, with large pages below it: who has thousands of QPs has as many rings.
+ * vmalloc_user() would not charge the memory cgroup. A kernel user's rings are better outside
+ * vmalloc, in large page mappings: thousands of QPs have as many rings.
  */
 static struct rxe_queue_buf *alloc_shared(size_t bytes, bool is_user)
 {
@@ -87,21 +87,21 @@ static void explain_enomem(struct ib_udata *udata, size_t bytes)
 }
 
 /**
- * rhca_ring_alloc - Make a ring
+ * rhca_ring_alloc - Allocate a ring
  * @ring: filled in
  * @elements: how many it must hold, at least 1
  * @element_bytes: size of one
  * @udata: the verb's, or NULL for a kernel user
  * @info: where to map it, for the process; unused for a kernel user
  *
- * A process's ring counts against its memory cgroup and its RLIMIT_MEMLOCK.
+ * A process's ring is charged to its memory cgroup and its RLIMIT_MEMLOCK.
  *
- * Return: 0, -ENOMEM, or what ib_core says about the mmap entry.
+ * Return: 0, -ENOMEM, or ib_core's error for the mmap entry.
  */
 int rhca_ring_alloc(struct rhca_ring *ring, u32 elements, u32 element_bytes,
 		    struct ib_udata *udata, struct mminfo *info)
 {
-	/* At least a cache line, so that two sides never write to one */
+	/* At least a cache line, so that the two sides never write to the same one */
 	u32 stride = roundup_pow_of_two(max_t(u32, element_bytes,
 					      L1_CACHE_BYTES));
 	u32 slots = roundup_pow_of_two(elements + 1);
@@ -135,7 +135,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_ring_alloc);
 
 /**
  * rhca_ring_free - Free a ring; existing mappings keep its memory
- * @ring: one that rhca_ring_alloc() filled in, or zeroed memory
+ * @ring: from rhca_ring_alloc(), or zeroed memory
  */
 void rhca_ring_free(struct rhca_ring *ring)
 {
@@ -164,7 +164,7 @@ void rhca_ring_copy(const struct rhca_ring *to, u32 to_index,
 		       1U << to->stride_shift);
 }
 
-/* Last reference to the entry is gone: no mmap() can be on its way to it */
+/* The last reference to the entry is gone: no mmap() can be in progress */
 static void end_entry(struct rdma_user_mmap_entry *entry)
 {
 	kref_put(&container_of(entry, struct rhca_ring_mapping, entry)->refs,
@@ -174,9 +174,8 @@ static void end_entry(struct rdma_user_mmap_entry *entry)
 /* --- mappings ----------------------------------------------------------------- */
 
 /*
- * Also of the copy that fork() makes, of what mremap() moves, and of the other part of
- * one that is split. A mapping keeps the module, whose functions end it, and nothing of
- * the device.
+ * Also called for copies by fork(), for moves by mremap(), and for splits. A mapping pins the
+ * module, which has its close function, but nothing of the device.
  */
 static void open_mapping(struct vm_area_struct *vma)
 {
@@ -216,7 +215,7 @@ static int mmap_ring(struct ib_ucontext *context, struct vm_area_struct *vma)
 	struct rhca_ring_mapping *mapping;
 	int ret;
 
-	/* Of the mapping's size, and shared */
+	/* Checks the size, and that it is shared */
 	entry = rdma_user_mmap_entry_get(context, vma);
 	if (!entry)
 		return -EINVAL;
@@ -234,8 +233,8 @@ static int mmap_ring(struct ib_ucontext *context, struct vm_area_struct *vma)
 /* --- processes ---------------------------------------------------------------- */
 
 /*
- * A process that has the device open keeps the module: ib_core lets go of it for drivers
- * that can be unplugged, but unloading is not unplugging.
+ * A process with the device open pins the module: ib_core does not do so for drivers that support
+ * hot unplug, but unloading is not unplugging.
  */
 static int alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
@@ -249,7 +248,7 @@ static void dealloc_ucontext(struct ib_ucontext *ibuc)
 }
 
 /*
- * Mapped rings are plain memory, which the mappings keep; that this operation exists lets ib_core
+ * Mapped rings are plain memory kept by the mappings; the presence of this operation lets ib_core
  * remove the device without waiting for the process.
  */
 static void disassociate_ucontext(struct ib_ucontext *ibuc)

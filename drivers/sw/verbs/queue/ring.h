@@ -2,7 +2,7 @@
 /*
  * A queue in memory that a process may map: the ring of rdma/rdma_user_rxe.h. The other side may
  * write anything at any time, so the kernel keeps its own index, size and stride, masks what it
- * reads, and copies an element before it looks at it.
+ * reads, and copies an element before it checks it.
  */
 #ifndef RHCA_SW_VERBS_QUEUE_RING_H
 #define RHCA_SW_VERBS_QUEUE_RING_H
@@ -13,11 +13,11 @@
 
 struct rhca_ring_mapping;
 
-/* A power of two of elements; one slot always stays empty */
+/* A power of two of slots, one of which stays empty */
 struct rhca_ring {
-	struct rxe_queue_buf *shared;	/* header and elements; vmalloc where it is mapped */
+	struct rxe_queue_buf *shared;	/* header and elements; vmalloc memory if mapped */
 	struct rhca_ring_mapping *mapping;	/* of a process, to map @shared; or NULL */
-	u32 index;		/* our side's: consumer of work queues, producer of CQs */
+	u32 index;		/* our index: consumer of work queues, producer of CQs */
 	u32 mask;		/* number of slots minus one */
 	u32 stride_shift;	/* log2 of the bytes of a slot */
 };
@@ -42,55 +42,55 @@ static inline void *rhca_ring_slot(const struct rhca_ring *ring, u32 index)
 	       ((size_t)(index & ring->mask) << ring->stride_shift);
 }
 
-/* How many there are; to look at them takes rhca_ring_filled() */
+/* Number of elements; reading them requires rhca_ring_filled() */
 static inline u32 rhca_ring_count(const struct rhca_ring *ring)
 {
 	return (READ_ONCE(ring->shared->producer_index) - ring->index) &
 	       ring->mask;
 }
 
-/* How many elements the other side has put in that we have not taken */
+/* Number of elements that the other side has added and we have not taken */
 static inline u32 rhca_ring_filled(const struct rhca_ring *ring)
 {
-	/* The index before the elements that it announces */
+	/* Read the index before the elements */
 	u32 producer = smp_load_acquire(&ring->shared->producer_index);
 
 	return (producer - ring->index) & ring->mask;
 }
 
-/* Give the slots that we took back to the other side */
+/* Return taken slots to the other side */
 static inline void rhca_ring_give_back(struct rhca_ring *ring)
 {
-	/* Our reads of the slots before they may be written again */
+	/* Order our reads of the slots before their reuse */
 	smp_store_release(&ring->shared->consumer_index, ring->index);
 }
 
-/* Take @n slots and give them back at once */
+/* Take @n slots and return them at once */
 static inline void rhca_ring_release(struct rhca_ring *ring, u32 n)
 {
 	ring->index = (ring->index + n) & ring->mask;
 	rhca_ring_give_back(ring);
 }
 
-/* How many slots the other side has left us, for rings that we fill */
+/* Number of free slots in a ring that we fill */
 static inline u32 rhca_ring_room(const struct rhca_ring *ring)
 {
-	/* Their reads of a slot before we write it again */
+	/* Order their reads of a slot before its reuse */
 	u32 consumer = smp_load_acquire(&ring->shared->consumer_index);
 
 	return (consumer - ring->index - 1) & ring->mask;
 }
 
-/* The next slot has been filled or emptied; the other side is told later */
+/* Move past a slot that was filled or emptied, without publishing that */
 static inline void rhca_ring_advance(struct rhca_ring *ring)
 {
 	ring->index = (ring->index + 1) & ring->mask;
 }
 
-/* Show the other side the slots that have been filled */
+/* Publish filled slots to the other side */
 static inline void rhca_ring_publish(struct rhca_ring *ring)
 {
-	/* The elements before the index that announces them */
+	/* Order the elements before the index */
 	smp_store_release(&ring->shared->producer_index, ring->index);
 }
 

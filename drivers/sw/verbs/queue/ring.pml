@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The two indices of a ring, one side of which is a process, as a litmus test: see
+ * The two indices of a ring shared with a process, as a litmus test: see
  * scripts/check/litmus.pml. A ring with room for one element, so that the second one
  * needs the slot of the first. The same for a completion queue, which the kernel fills,
- * and for work queues, which the process fills: its library orders the other side alike.
+ * and for work queues, which the process fills: its library uses the same barriers.
  *
  * code: drivers/sw/verbs/queue/ring.h: u32 producer = smp_load_acquire(&ring->shared->producer_index);
  * code: drivers/sw/verbs/queue/ring.h: smp_store_release(&ring->shared->consumer_index, ring->index);
  * code: drivers/sw/verbs/queue/ring.h: u32 consumer = smp_load_acquire(&ring->shared->consumer_index);
  * code: drivers/sw/verbs/queue/ring.h: smp_store_release(&ring->shared->producer_index, ring->index);
  *
- * What is shown: each element is read as it was written, once it is complete. That room
- * is asked for by an acquire is more than this needs, since what is written to the slot
- * depends on the answer; the model has only that dependency.
+ * Verified: each element is read as it was written, once it is complete. The acquire when
+ * reading the free room is more than this needs, since writes to the slot depend on the
+ * result; the model has only that dependency.
  *
- *   BREAK_PUBLISH	the element is not written before the index that announces it
+ *   BREAK_PUBLISH	the element is not written before the index
  *   BREAK_FILLED	the element may be read before the index
- *   BREAK_GIVE	a slot is given back before it has been read
- *   BREAK_ROOM	a slot is written whether there is room or not
+ *   BREAK_GIVE	a slot is returned before it has been read
+ *   BREAK_ROOM	a slot is written even without room
  */
 #include "litmus.pml"
 
 byte producer, consumer;
-byte slot[2];		/* two words of the slot: what number of element is in there */
+byte slot[2];		/* two words of the slot: the number of its element */
 
 #define A1	0	/* two words of the first element */
 #define B1	1
