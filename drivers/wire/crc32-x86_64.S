@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * CRC-32 of Ethernet by carry-less multiplication, in vectors of 128, 256 and
- * 512 bits, and the same while copying.
+ * CRC-32 of Ethernet by carry-less multiplication, in vectors of 128, 256 and 512 bits, and the
+ * same while copying.
  *
- * A vector register holds the bytes as they lie in memory: its lowest bit is the
- * coefficient of the highest power of x. Four accumulators run side by side, as
- * one multiplication takes several cycles but one can begin in each. Folding an
- * accumulator over N bits multiplies its halves by x^(N+64) and x^N mod P; the
- * product of two 64-bit halves is one bit short of the register, so the factors
- * are those of N - 1.
+ * A vector register holds the bytes as in memory: its lowest bit is the coefficient of the highest
+ * power of x. Four accumulators work in parallel, as a multiplication takes several cycles but one
+ * can start in each. Folding an accumulator over N bits multiplies its halves by x^(N+64) and x^N
+ * mod P; the product of two 64-bit halves is one bit short of the register, so the factors are
+ * those of N - 1.
  *
- * Callers have the vector registers for themselves.
+ * Callers must own the vector registers.
  */
 #include <linux/cfi_types.h>
 #include <linux/linkage.h>
@@ -34,10 +33,7 @@
 /* Barrett: x^96 / P without its lowest coefficient, and P without x^32 */
 .Lbarrett:
 	.quad	0xb4e5b025f7011641, 0xedb8832000000000
-/*
- * From entry 16 - r bytes move up by r, from entry 16 + r they move down by r;
- * 0x80 makes zeros.
- */
+/* Shuffles: entry 16 - r moves bytes up by r, entry 16 + r down by r; 0x80 makes zeros. */
 .Lshift:
 	.octa	0x80808080808080808080808080808080
 	.octa	0x0f0e0d0c0b0a09080706050403020100
@@ -73,7 +69,7 @@
 .endif
 .endm
 
-/* The vector at FROM + offset, which goes to TO + offset as well when copying */
+/* Load the vector at FROM + offset; when copying, store it at TO + offset as well */
 .macro load bits, copy, offset, data
 .if \bits == 128
 	movdqu	\offset(FROM), %xmm\data
@@ -111,9 +107,8 @@
 .endm
 
 /*
- * The value so far goes in with the first four bytes of the message, and what the next
- * four are changed by with these. The registers hold what a process has left there: movq
- * would keep that above the 128 bits, vmovq makes zeros.
+ * XOR the CRC so far into the first four bytes of the message, and the mask into the next four. The
+ * registers still hold a process's values: movq would keep those above 128 bits, vmovq clears them.
  */
 .macro begin bits, acc
 .if \bits == 128
@@ -130,7 +125,7 @@
 
 /* --- the message ---------------------------------------------------------- */
 
-/* Whole vectors that are left, into the accumulator 0 with the factors in 4 */
+/* Fold the remaining whole vectors into accumulator 0 with the factors in 4 */
 .macro fold_more bits, copy
 	sub	$(\bits / 8), LEN
 	jb	.Lmore_end_\@
@@ -145,8 +140,8 @@
 .endm
 
 /*
- * As many whole vectors as there are, into the accumulator 0. Four at a time
- * where there are four; LEN is what is left then.
+ * Fold all whole vectors into accumulator 0, four at a time while there are four; LEN is what is
+ * left then.
  */
 .macro fold_vectors bits, copy, fold_four
 	cmp	$(\bits / 2), LEN
@@ -190,9 +185,9 @@
 .endm
 
 /*
- * Up to 15 bytes more. The accumulator and they are taken for two vectors, the
- * first of which begins with zeros. When copying, the caller has copied them:
- * they are read where they were copied to, since the source may change.
+ * Fold up to 15 more bytes. The accumulator and these are treated as two vectors, the first of
+ * which starts with zeros. When copying, read them from the destination, where the caller has
+ * copied them, since the source may change.
  */
 .macro fold_tail copy
 	test	LEN, LEN
@@ -237,7 +232,7 @@
 
 /* --- entries -------------------------------------------------------------- */
 
-/* Fewer bytes than a vector has go in vectors of 128 bits */
+/* Use 128-bit vectors for less than one vector */
 .macro crc32 bits, copy, fold_four
 .if \bits > 128
 	cmp	$(\bits / 8), LEN
@@ -248,7 +243,7 @@
 	factors	256, .Lfold_256, 4
 	fold	256, 0, 4, 1
 .endif
-	/* Behind vzeroupper SSE alone: in the cleared state mixing the two costs nothing */
+	/* Only SSE after vzeroupper: in the cleared state mixing the two costs nothing */
 	vextracti128 $1, %ymm0, %xmm1
 	vzeroupper
 	factors	128, .Lfold_128, 4

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The choice of a CRC-32: one of our own where the CPU multiplies in vectors, the
- * kernel's crc32_le() where it does not or the vector registers are in use. What
- * a variant computes is compared with crc32_le() before it is used, because a
- * wrong one would lose every packet without a word.
+ * Selects a CRC-32: an implementation of our own if the CPU has vector multiplication, the kernel's
+ * crc32_le() if not or while the vector registers are in use. Each variant is checked against
+ * crc32_le() before use, because a wrong one would silently lose every packet.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -19,19 +18,19 @@
 #include "wire/crc32.h"
 #include "wire/crc32_arch.h"
 
-#define VECTOR_BYTES	16	/* the smallest; fewer go by the table, but for headers */
-#define MASKED_BYTE	4	/* that rhca_crc32_masked() takes for ones */
+#define VECTOR_BYTES	16	/* the smallest vector; below, only headers use one */
+#define MASKED_BYTE	4	/* that rhca_crc32_masked() treats as ones */
 
 /*
- * One way to compute it. @run: over at least VECTOR_BYTES. The lower half of @first is the value
- * so far, the upper half is added to the bytes from the fifth to the eighth, as in a register.
- * @copy: the same while copying whole 16 bytes; what is left behind them has been copied.
+ * An implementation. @run: over at least VECTOR_BYTES. The lower half of @first is the CRC so far,
+ * the upper half is XORed into the fifth to eighth byte, as in a register. @copy: the same while
+ * copying whole 16 bytes; the caller has copied the rest.
  */
 struct crc32_variant {
-	const char *name;	/* as the user names it */
-	bool (*usable)(void);	/* can this CPU run it? NULL: any can */
-	bool (*avoid)(void);	/* does the next variant serve this CPU better? NULL: no */
-	/* NULL: without vectors, by crc32_le() */
+	const char *name;	/* name for users */
+	bool (*usable)(void);	/* can this CPU run it? NULL: yes */
+	bool (*avoid)(void);	/* is the next variant better on this CPU? NULL: no */
+	/* NULL: crc32_le(), without vectors */
 	u32 (*run)(u64 first, const void *from, unsigned long bytes);
 	u32 (*copy)(u64 first, void *to, const void *from, unsigned long bytes);
 };
@@ -42,7 +41,7 @@ static const struct crc32_variant variants[] = {
 };
 
 static DEFINE_STATIC_KEY_FALSE(have_vectors);
-/* Called only with vectors, which nobody has before these are set */
+/* Only called with vectors, which are not enabled before these are set */
 DEFINE_STATIC_CALL_NULL(rhca_crc32_run, *variants[0].run);
 DEFINE_STATIC_CALL_NULL(rhca_crc32_run_copy, *variants[0].copy);
 
@@ -51,7 +50,7 @@ static const struct crc32_variant *chosen = &variants[ARRAY_SIZE(variants) - 1];
 static const struct crc32_variant *wanted;	/* NULL: the first that fits */
 static bool initialised;
 
-/* --- the test of a variant ------------------------------------------------ */
+/* --- self-test ------------------------------------------------------------- */
 
 #define TEST_BYTES	4160	/* a payload of 4096 from any alignment */
 
@@ -75,7 +74,7 @@ static bool test_range(const struct crc32_variant *variant, const u8 *from, u8 *
 	return run == want && copy == want && masked == want && !memcmp(to, from, bytes);
 }
 
-/* Each way that a length is cut into vectors, at all ends and some alignments */
+/* Covers each split of a length into vectors, all ends and some alignments */
 static bool is_right(const struct crc32_variant *variant)
 {
 	unsigned int i, bytes;
@@ -108,7 +107,7 @@ static bool fits(const struct crc32_variant *variant)
 	return wanted ? variant == wanted : !variant->avoid || !variant->avoid();
 }
 
-/* A packet that is under way may see the old one and the new, which are both right */
+/* A packet in progress may use both the old and the new variant, which are both correct */
 static void use(const struct crc32_variant *variant)
 {
 	chosen = variant;
@@ -136,12 +135,12 @@ static int choose(void)
 }
 
 /**
- * rhca_crc32_choose - The user wants a variant
- * @name: "auto", or that of a variant; before rhca_crc32_init() it is kept for it
+ * rhca_crc32_choose - Select a variant for the user
+ * @name: "auto", or that of a variant; before rhca_crc32_init() it is stored for that
  *
  * Context: may sleep.
- * Return: 0; -EINVAL for a name that is unknown; -EOPNOTSUPP for a variant that
- * this CPU cannot run, or computes wrongly.
+ * Return: 0; -EINVAL for an unknown name; -EOPNOTSUPP for a variant that this CPU cannot run or
+ * computes wrongly.
  */
 int rhca_crc32_choose(const char *name)
 {
@@ -167,7 +166,7 @@ int rhca_crc32_choose(const char *name)
 EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_choose);
 
 /**
- * rhca_crc32_name - The variant in use
+ * rhca_crc32_name - Name of the variant in use
  */
 const char *rhca_crc32_name(void)
 {
@@ -176,9 +175,9 @@ const char *rhca_crc32_name(void)
 EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_name);
 
 /**
- * rhca_crc32_init - Find the CRC-32 to use
+ * rhca_crc32_init - Select the initial variant
  *
- * Return: 0, or -EOPNOTSUPP when the one that the user wants cannot be had.
+ * Return: 0, or -EOPNOTSUPP if the configured variant is unavailable.
  */
 int rhca_crc32_init(void)
 {
@@ -196,11 +195,11 @@ int rhca_crc32_init(void)
 /* --- use ------------------------------------------------------------------ */
 
 /**
- * rhca_crc32_begin - Begin a run of CRCs that belong together
- * @bytes: how many there will be, RHCA_CRC32_MOST at most
+ * rhca_crc32_begin - Begin a series of CRC computations
+ * @bytes: their total, at most RHCA_CRC32_MOST
  *
- * Saves the state of the vector registers once for all of them. Until
- * rhca_crc32_end() nothing may sleep, fault, or use the registers itself.
+ * Saves the vector registers once for all of them. Until rhca_crc32_end() the caller must not
+ * sleep, fault, or use the registers itself.
  *
  * Context: any but hardirq; bottom halves off.
  * Return: whether vectors are used, for the functions below.
@@ -213,7 +212,7 @@ bool rhca_crc32_begin(unsigned int bytes)
 EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_begin);
 
 /**
- * rhca_crc32_end - End the run
+ * rhca_crc32_end - End the series
  * @vectors: from rhca_crc32_begin()
  */
 void rhca_crc32_end(bool vectors)
@@ -224,7 +223,7 @@ void rhca_crc32_end(bool vectors)
 EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_end);
 
 /**
- * rhca_crc32 - Carry a CRC-32 on
+ * rhca_crc32 - Update a CRC-32
  * @vectors: from rhca_crc32_begin()
  * @crc: value so far, ~0 at the start; not complemented
  * @data: bytes
@@ -241,7 +240,7 @@ u32 rhca_crc32(bool vectors, u32 crc, const void *data, unsigned int bytes)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_crc32);
 
-/* As rhca_crc32(), but the fifth byte counts as 0xff. @bytes: a multiple of 4, 8 at least */
+/* Like rhca_crc32(), but treats the fifth byte as 0xff. @bytes: a multiple of 4, at least 8 */
 u32 rhca_crc32_masked(bool vectors, u32 crc, const void *data,
 		      unsigned int bytes)
 {
@@ -258,10 +257,10 @@ u32 rhca_crc32_masked(bool vectors, u32 crc, const void *data,
 						   bytes);
 	}
 	for (i = 0; i < few / sizeof(u32); i++)
-		memcpy(&first[i], at + i * sizeof(u32), sizeof(u32));	/* no call of it */
+		memcpy(&first[i], at + i * sizeof(u32), sizeof(u32));	/* inlined */
 	((u8 *)first)[MASKED_BYTE] = 0xff;
 	if (vectors) {
-		/* With a CRC of 0 zeros in front change nothing */
+		/* With a CRC of 0 leading zeros change nothing */
 		*first ^= cpu_to_le32(crc);
 		return static_call(rhca_crc32_run)(0, begin, sizeof(begin));
 	}
@@ -271,11 +270,11 @@ u32 rhca_crc32_masked(bool vectors, u32 crc, const void *data,
 EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_masked);
 
 /**
- * rhca_crc32_copy - Copy, and carry the CRC-32 of what was copied on
+ * rhca_crc32_copy - Copy, and update a CRC-32 of the copy
  * @vectors: from rhca_crc32_begin()
  * @crc: value so far
- * @to: where to; does not overlap @from
- * @from: bytes, which may change meanwhile: the CRC is that of @to
+ * @to: destination; does not overlap @from
+ * @from: source, which may change meanwhile: the CRC is that of @to
  * @bytes: how many
  */
 u32 rhca_crc32_copy(bool vectors, u32 crc, void *to, const void *from,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * CRC-32 of Ethernet (reflected, polynomial 0x04c11db7), also while copying, in
- * the CPU's vector registers where it can multiply there.
+ * CRC-32 of Ethernet (reflected, polynomial 0x04c11db7), also while copying, in vector registers if
+ * the CPU can multiply in them.
  */
 #ifndef RHCA_WIRE_CRC32_H
 #define RHCA_WIRE_CRC32_H
@@ -9,8 +9,8 @@
 #include <linux/types.h>
 
 /*
- * Most bytes between rhca_crc32_begin() and rhca_crc32_end(), which may keep the
- * task from being preempted: some 20 us at 128 bits.
+ * Maximum bytes between rhca_crc32_begin() and rhca_crc32_end(), which may disable preemption: some
+ * 20 us at 128 bits.
  */
 #define RHCA_CRC32_MOST		65536
 

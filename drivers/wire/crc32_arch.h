@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the CRC-32 needs from the CPU: may its vector registers be used, and how
- * wide are those that it can multiply in.
+ * CPU support for the CRC-32: whether vector registers may be used, and the widest that can
+ * multiply.
  */
 #ifndef RHCA_WIRE_CRC32_ARCH_H
 #define RHCA_WIRE_CRC32_ARCH_H
@@ -27,8 +27,8 @@ RHCA_CRC32_VARIANT(512);
 
 #ifdef CONFIG_UML
 /*
- * Here the kernel is a program: its registers are kept with its host thread, and
- * in the frame of a signal that interrupts it.
+ * The kernel is a program here: its host thread, and the frame of a signal that interrupts it, save
+ * its registers.
  */
 #define rhca_cpu_keeps(features)	true
 
@@ -43,7 +43,7 @@ static inline bool rhca_cpu_prefers_ymm(void)
 
 #define rhca_cpu_keeps(features)	cpu_has_xfeatures(features, NULL)
 
-/* Some CPUs lower the clock of a core that uses 512 bits, for a while */
+/* Some CPUs lower a core's clock for a while when it uses 512 bits */
 static inline bool rhca_cpu_prefers_ymm(void)
 {
 #ifdef X86_FEATURE_PREFER_YMM

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Writing and reading the network headers of RoCE v1 (annex A16) and v2 (A17). */
+/* Writes and reads the network headers of RoCE v1 (annex A16) and v2 (A17). */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
@@ -34,9 +34,9 @@ unsigned int rhca_network_bytes(enum rhca_encap encap)
 EXPORT_SYMBOL_IF_KUNIT(rhca_network_bytes);
 
 /**
- * rhca_encap_of - The framing that a GID asks for
+ * rhca_encap_of - Framing of packets for a GID
  * @type: its type in the GID table
- * @sgid: the GID; a mapped IPv4 address means IPv4 under v2
+ * @sgid: the GID; a mapped IPv4 address means IPv4 with v2
  */
 enum rhca_encap rhca_encap_of(enum ib_gid_type type, const union ib_gid *sgid)
 {
@@ -58,7 +58,7 @@ static void ipv4_to_gid(__be32 addr, union ib_gid *gid)
 	ipv6_addr_set_v4mapped(addr, (struct in6_addr *)gid->raw);
 }
 
-/* GRH and IPv6 header have one layout, 8.3 and RFC 8200 */
+/* GRH and IPv6 header have the same layout, 8.3 and RFC 8200 */
 static void fill_grh(struct ib_grh *grh, const struct rhca_flow *flow,
 		     unsigned int payload_bytes, u8 next_header)
 {
@@ -73,7 +73,7 @@ static void fill_grh(struct ib_grh *grh, const struct rhca_flow *flow,
 	grh->dgid = flow->dgid;
 }
 
-/* DF is set, and the identification is ours: the ICRC covers both */
+/* Set DF and the identification ourselves: the ICRC covers both */
 static void fill_ipv4(struct iphdr *ip, const struct rhca_flow *flow,
 		      unsigned int udp_bytes, u16 ip_id)
 {
@@ -130,10 +130,9 @@ void rhca_network_fill(void *hdr, const struct rhca_flow *flow,
 EXPORT_SYMBOL_IF_KUNIT(rhca_network_fill);
 
 /**
- * rhca_network_resize - Other lengths: those of one segment of a block
+ * rhca_network_resize - Change the lengths to those of a segment of a block
  * @encap: a framing over UDP
- * @hdr: rhca_network_bytes() bytes; the IPv4 checksum, which no ICRC covers, is
- *	left as it is
+ * @hdr: rhca_network_bytes() bytes; the IPv4 checksum, which no ICRC covers, is left unchanged
  * @ib_bytes: bytes from the BTH to the end of the ICRC
  */
 void rhca_network_resize(enum rhca_encap encap, void *hdr,
@@ -177,9 +176,9 @@ static bool grh_valid(const struct ib_grh *grh, unsigned int payload_bytes,
  * @hdr: rhca_network_bytes() readable bytes
  * @ib_bytes: bytes that follow them
  *
- * IPv4 options, IPv6 extension headers and fragments are no RoCE (A17.3.1).
+ * IPv4 options, IPv6 extension headers and fragments are not valid in RoCE (A17.3.1).
  *
- * Return: true when version, next header and every length agree.
+ * Return: true if version, next header and all lengths are correct.
  */
 bool rhca_network_valid(enum rhca_encap encap, const void *hdr,
 			unsigned int ib_bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Framing: what lies between the Ethernet header and the BTH.
+ * Framing: what is between the Ethernet header and the BTH.
  *   v1, annex A16:   | Ethernet 0x8915 | GRH 40 |            BTH ... ICRC |
  *   v2, annex A17:   | Ethernet        | IPv4 20 or IPv6 40 | UDP 8 | BTH ... ICRC |
  */
@@ -42,7 +42,7 @@ static inline bool rhca_gid_equal(const union ib_gid *a, const union ib_gid *b)
 	       a->global.interface_id == b->global.interface_id;
 }
 
-/* By constants, which is no call of memcpy() */
+/* Constant sizes, so that memcpy() is inlined */
 static inline void rhca_network_copy(enum rhca_encap encap, void *to,
 				     const void *from)
 {

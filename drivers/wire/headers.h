@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Transport headers of IBTA vol. 1, chapter 9, as they lie on the wire: structs
- * of big-endian words, masks for the fields inside a word, and typed accessors.
- * What the framing (RoCE v1 or v2) puts before the BTH is in encap.h.
+ * Transport headers of IBTA vol. 1, chapter 9, as on the wire: structs of big-endian words, masks
+ * for the fields inside a word, and typed accessors. The framing (RoCE v1 or v2) before the BTH is
+ * in encap.h.
  */
 #ifndef RHCA_WIRE_HEADERS_H
 #define RHCA_WIRE_HEADERS_H
@@ -57,14 +57,14 @@ static_assert(sizeof(struct rhca_feth) == 4);
 #define RHCA_FETH_SELECTIVITY	GENMASK(5, 4)
 #define RHCA_FETH_PLACEMENT	GENMASK(3, 0)
 
-/* Where data must have got to; any of them, and not none */
-#define RHCA_PLACE_GLOBAL	BIT(0)	/* everybody on the host sees it */
-#define RHCA_PLACE_PERSISTENT	BIT(1)	/* it outlives a loss of power */
+/* Required placement of data; at least one of these */
+#define RHCA_PLACE_GLOBAL	BIT(0)	/* visible to all on the host */
+#define RHCA_PLACE_PERSISTENT	BIT(1)	/* survives a loss of power */
 #define RHCA_PLACE_ALL		(RHCA_PLACE_GLOBAL | RHCA_PLACE_PERSISTENT)
 
 enum rhca_selectivity {
 	RHCA_SELECT_RANGE	= 0,	/* addresses of the RETH */
-	RHCA_SELECT_MR		= 1,	/* all that the key names */
+	RHCA_SELECT_MR		= 1,	/* all of the key's memory */
 };
 
 /* RDMA Extended Transport Header, 9.3.3 */
@@ -98,7 +98,7 @@ static_assert(sizeof(struct rhca_aeth) == 4);
 #define RHCA_SYNDROME_VALUE	GENMASK(4, 0)
 
 enum rhca_syndrome_type {
-	RHCA_AETH_ACK		= 0,	/* value: credit count, 31 = none kept */
+	RHCA_AETH_ACK		= 0,	/* value: credit count, 31 = invalid */
 	RHCA_AETH_RNR		= 1,	/* value: timer code */
 	RHCA_AETH_NAK		= 3,	/* value: enum rhca_nak */
 };
@@ -199,7 +199,7 @@ static inline u8 rhca_syndrome(enum rhca_syndrome_type type, u8 value)
 	       u8_encode_bits(value, RHCA_SYNDROME_VALUE);
 }
 
-/* What a sender decides about a BTH */
+/* BTH fields that a sender sets */
 struct rhca_bth_fields {
 	u8	opcode;
 	u8	pad;		/* bytes of padding after the payload, 0-3 */

@@ -37,7 +37,7 @@ static void mask_network(void *network, enum rhca_encap encap)
 	}
 }
 
-/* All that the CRC begins with, at @to */
+/* Write what precedes the BTH in the CRC to @to */
 static void copy_masked(u8 *to, enum rhca_encap encap, const void *network_hdr)
 {
 	memset(to, 0xff, LRH_BYTES);
@@ -46,15 +46,15 @@ static void copy_masked(u8 *to, enum rhca_encap encap, const void *network_hdr)
 }
 
 /**
- * rhca_icrc_begin - CRC over the masked headers, and a little of what follows them
+ * rhca_icrc_begin - CRC over the masked headers and some bytes after them
  * @vectors: from rhca_crc32_begin()
  * @encap: the framing
  * @network_hdr: network headers
  * @transport: the BTH
- * @behind: bytes behind the BTH, RHCA_ICRC_BEHIND at most and a multiple of 4: each
- *	run of CRCs costs the same again, so few bytes are best taken along
+ * @behind: bytes after the BTH to include, a multiple of 4 up to RHCA_ICRC_BEHIND: each call of
+ *	rhca_crc32() has a fixed cost, so few bytes are best included
  *
- * Return: the running value; the rest goes in with rhca_crc32() or rhca_icrc_skb().
+ * Return: the CRC so far; add the rest with rhca_crc32() or rhca_icrc_skb().
  */
 u32 rhca_icrc_begin(bool vectors, enum rhca_encap encap,
 		    const void *network_hdr, const void *transport,
@@ -80,9 +80,9 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_icrc_begin);
 /* --- packets that differ in little ---------------------------------------- */
 
 /*
- * A CRC is linear: two packets of one length that differ in one byte have values that
- * differ by what this byte gives alone. Here by the upper and the lower byte of the IPv4
- * identification, at the end of the network headers.
+ * A CRC is linear: if two packets of equal length differ in one byte, their CRCs differ by the
+ * contribution of that byte. Used for the upper and the lower byte of the IPv4 identification, up
+ * to the end of the network headers.
  */
 static u32 id_crcs[2][256];
 
@@ -105,7 +105,7 @@ void rhca_icrc_init(void)
 }
 
 /**
- * rhca_icrc_flow_begin - Begin packets that have the same network headers
+ * rhca_icrc_flow_begin - Start a series of packets with the same network headers
  * @vectors: from rhca_crc32_begin()
  * @encap: the framing
  * @network_hdr: network headers of one of them
@@ -126,10 +126,10 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_icrc_flow_begin);
 
 /**
  * rhca_icrc_flow_crc - ICRC over the network headers of one of these packets
- * @flow: what they have in common
- * @ip_id: its IPv4 identification; with the other framings 0
+ * @flow: the common part
+ * @ip_id: its IPv4 identification; 0 with other framings
  *
- * Return: the running value, for rhca_icrc_transport().
+ * Return: the CRC so far, for rhca_icrc_transport().
  */
 u32 rhca_icrc_flow_crc(const struct rhca_icrc_flow *flow, u16 ip_id)
 {
@@ -140,10 +140,10 @@ u32 rhca_icrc_flow_crc(const struct rhca_icrc_flow *flow, u16 ip_id)
 EXPORT_SYMBOL_IF_KUNIT(rhca_icrc_flow_crc);
 
 /**
- * rhca_icrc_transport - Carry an ICRC on over the BTH and what follows it
+ * rhca_icrc_transport - Update an ICRC with the BTH and what follows it
  * @vectors: from rhca_crc32_begin()
  * @crc: over the network headers
- * @transport: the BTH, with the rest behind it in one piece
+ * @transport: the BTH, with the rest contiguous after it
  * @bytes: how many
  */
 u32 rhca_icrc_transport(bool vectors, u32 crc, const void *transport,
@@ -156,15 +156,15 @@ u32 rhca_icrc_transport(bool vectors, u32 crc, const void *transport,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_icrc_transport);
 
-/* --- wherever the bytes lie ------------------------------------------------ */
+/* --- any skb layout --------------------------------------------------------- */
 
 /**
- * rhca_icrc_skb - CRC over a range of a packet, wherever its bytes lie
+ * rhca_icrc_skb - CRC over a range of a packet of any skb layout
  * @vectors: from rhca_crc32_begin()
  * @crc: value so far
  * @skb: the packet; linear, with page fragments or with a fragment list
  * @offset: first byte, from skb->data
- * @bytes: how many; the range must lie inside the packet
+ * @bytes: how many; the range must be inside the packet
  */
 u32 rhca_icrc_skb(bool vectors, u32 crc, const struct sk_buff *skb,
 		  unsigned int offset, unsigned int bytes)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Invariant CRC, IBTA vol. 1, 7.8.1, annexes A16.3 and A17.3.3: the Ethernet
- * CRC-32 over the packet from the network header to the last pad byte, with
- * the fields that may change on the way replaced by ones, and eight bytes of
- * ones before it where InfiniBand has its local route header.
+ * Invariant CRC, IBTA vol. 1, 7.8.1, annexes A16.3 and A17.3.3: the Ethernet CRC-32 over the packet
+ * from the network header to the last pad byte, with fields that may change on the way replaced by
+ * ones, and preceded by eight bytes of ones, where InfiniBand has its local route header.
  */
 #ifndef RHCA_WIRE_ICRC_H
 #define RHCA_WIRE_ICRC_H
@@ -17,8 +16,8 @@
 
 /* ICRC over the network headers of packets of a flow and size */
 struct rhca_icrc_flow {
-	u32 crc;	/* the value behind them, with the identification @ip_id */
-	u16 ip_id;	/* IPv4 identification, in which alone they differ; else 0 */
+	u32 crc;	/* the CRC over them, with the identification @ip_id */
+	u16 ip_id;	/* IPv4 identification, the only difference; else 0 */
 };
 
 void rhca_icrc_init(void);
@@ -33,7 +32,7 @@ u32 rhca_icrc_begin(bool vectors, enum rhca_encap encap,
 u32 rhca_icrc_skb(bool vectors, u32 crc, const struct sk_buff *skb,
 		  unsigned int offset, unsigned int bytes);
 
-/* The same up to the end of the BTH, which stands behind the network headers */
+/* The same up to the end of the BTH, which follows the network headers */
 static inline u32 rhca_icrc_headers(bool vectors, enum rhca_encap encap,
 				    const void *network_hdr)
 {
@@ -41,7 +40,7 @@ static inline u32 rhca_icrc_headers(bool vectors, enum rhca_encap encap,
 			       network_hdr + rhca_network_bytes(encap), 0);
 }
 
-/* The four bytes as they follow the padding: little-endian, complemented */
+/* The four bytes after the padding: little-endian, complemented */
 static inline __le32 rhca_icrc_final(u32 crc)
 {
 	return cpu_to_le32(~crc);

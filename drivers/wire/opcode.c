@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The opcode table of IBTA vol. 1, 9.2.1 (table 38), for the transports this
- * HCA speaks: RC, UC, UD, and the congestion notification of annex A17.
+ * The opcode table of IBTA vol. 1, 9.2.1 (table 38), for supported transports: RC, UC, UD, and the
+ * congestion notification of annex A17.
  */
 #include <rhca/compat.h>
 

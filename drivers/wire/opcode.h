@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One row an opcode: which headers follow the BTH and what the packet is.
- * An opcode without a row is one we do not speak.
+ * One row per opcode: which headers follow the BTH and the kind of packet. Opcodes without a row
+ * are not supported.
  */
 #ifndef RHCA_WIRE_OPCODE_H
 #define RHCA_WIRE_OPCODE_H
@@ -12,7 +12,7 @@
 
 #include "wire/headers.h"
 
-/* Extended transport headers, in the order in which they follow the BTH */
+/* Extended transport headers, in their order after the BTH */
 enum rhca_header {
 	RHCA_HDR_DETH,
 	RHCA_HDR_FETH,
@@ -26,10 +26,10 @@ enum rhca_header {
 	RHCA_NUM_HDRS,
 };
 
-/* What a packet is */
+/* Kind of packet */
 #define RHCA_OP_REQUEST		BIT(0)
 #define RHCA_OP_RESPONSE	BIT(1)
-#define RHCA_OP_FIRST		BIT(2)	/* begins a message of several packets */
+#define RHCA_OP_FIRST		BIT(2)	/* first of several packets */
 #define RHCA_OP_MIDDLE		BIT(3)
 #define RHCA_OP_LAST		BIT(4)
 #define RHCA_OP_ONLY		BIT(5)
@@ -41,9 +41,9 @@ enum rhca_header {
 #define RHCA_OP_CNP		BIT(11)
 #define RHCA_OP_ATOMIC_WRITE	BIT(12)
 #define RHCA_OP_FLUSH		BIT(13)
-#define RHCA_OP_RESERVED	BIT(14)	/* means nothing: RC answers by a NAK */
+#define RHCA_OP_RESERVED	BIT(14)	/* reserved: RC answers with a NAK */
 
-/* Requests that a responder resource answers */
+/* Requests answered from a responder resource */
 #define RHCA_OP_RESOURCE	(RHCA_OP_READ | RHCA_OP_ATOMIC | \
 				 RHCA_OP_ATOMIC_WRITE | RHCA_OP_FLUSH)
 
@@ -57,11 +57,11 @@ enum rhca_header {
 #define RHCA_OPCODE_TRANSPORT	GENMASK(7, 5)	/* RC, UC, RD, UD */
 #define RHCA_MAX_HDR_BYTES	48	/* longest BTH + extended headers, rounded */
 
-/* What an opcode means on the wire */
+/* Properties of an opcode */
 struct rhca_opcode {
 	u16	headers;	/* BIT(enum rhca_header) of each header that follows the BTH */
 	u8	header_bytes;	/* of all of them */
-	u16	flags;		/* RHCA_OP_*; 0 marks an opcode that is not spoken */
+	u16	flags;		/* RHCA_OP_*; 0: opcode not supported */
 };
 
 extern const struct rhca_opcode rhca_opcodes[256];
@@ -74,13 +74,13 @@ static inline bool rhca_opcode_known(u8 opcode)
 }
 
 /**
- * rhca_opcode_flags - What a packet with this opcode is
+ * rhca_opcode_flags - Kind of packets with this opcode
  * @opcode: any
  *
- * The opcodes that RC leaves reserved are requests all the same, which a responder
- * does not pass over in silence, 9.7.5.2. They count as a bare BTH with payload.
+ * Reserved opcodes of RC are requests, too, which a responder must not ignore silently, 9.7.5.2.
+ * They count as a bare BTH with payload.
  *
- * Return: RHCA_OP_*; 0 for an opcode of no transport that is spoken.
+ * Return: RHCA_OP_*; 0 for an opcode of an unsupported transport.
  */
 static inline u16 rhca_opcode_flags(u8 opcode)
 {
@@ -111,7 +111,7 @@ static inline unsigned int rhca_header_offset(u8 opcode, enum rhca_header hdr)
 
 /**
  * rhca_transport_bytes - Size of BTH and extended headers of an opcode
- * @opcode: any opcode; one that is not spoken counts as a bare BTH
+ * @opcode: any opcode; an unsupported one counts as a bare BTH
  *
  * Return: bytes from the start of the BTH to the payload.
  */

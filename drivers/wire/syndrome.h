@@ -10,8 +10,8 @@
 #include "wire/headers.h"
 
 /**
- * rhca_credits - Receive requests that a credit code stands for, 9.7.7.2.1, table 46
- * @code: from 2 on there are two for each power of two: it, and one and a half of it
+ * rhca_credits - Receive requests of a credit code, 9.7.7.2.1, table 46
+ * @code: from 2 on two per power of two: that, and one and a half of it
  */
 static inline u32 rhca_credits(u8 code)
 {
@@ -19,7 +19,7 @@ static inline u32 rhca_credits(u8 code)
 }
 
 /**
- * rhca_credit_code - The credit code for a number of posted receive requests
+ * rhca_credit_code - Credit code for a number of posted receive requests
  * @requests: how many are posted
  *
  * Return: the largest code that does not promise more.
@@ -35,12 +35,12 @@ static inline u8 rhca_credit_code(u32 requests)
 }
 
 /**
- * rhca_rnr_delay_us - Delay that an RNR NAK asks for, 9.7.5.2.8, table 45
+ * rhca_rnr_delay_us - Delay requested by an RNR NAK, 9.7.5.2.8, table 45
  * @code: 5 bits from the syndrome
  */
 static inline u32 rhca_rnr_delay_us(u8 code)
 {
-	/* The same steps, of 10 us; 0 stands for the one behind 31 */
+	/* The same steps, of 10 us; 0 means the one after 31 */
 	return 10 * rhca_credits(code & 31 ?: 32);
 }
 
