@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * roce_lag_enable and roce_lag_ecmp_dev in a device's folder: may its ports'
- * bond be a LAG, and with which netdev does it make one without a bond?
+ * Device files roce_lag_enable (may the ports' bond be a LAG?) and roce_lag_ecmp_dev (the netdev to
+ * make a LAG with, without a bond).
  */
 #include <linux/rtnetlink.h>
 #include <rhca/compat.h>
@@ -18,7 +18,7 @@ static bool is_enabled(struct net_device *ndev)
 	return !rhca_slot_is_set(ndev, RHCA_SLOT_LAG_OFF);
 }
 
-/* All members of the bond that a port's netdev is or belongs to; else the netdev, if any */
+/* Checks all members of the bond that a netdev is or is in, or else the netdev, if any */
 static bool members_enabled(struct net_device *ndev)
 {
 	struct net_device *bond = ndev ? rhca_lag_bond_of(ndev) : NULL;
@@ -34,7 +34,7 @@ static bool members_enabled(struct net_device *ndev)
 	return enabled;
 }
 
-/* The same members; the bond may be a LAG now, or none any more */
+/* Sets the same members; the bond may become a LAG or stop being one */
 static int enable_members(struct net_device *ndev, bool enable)
 {
 	struct net_device *bond = ndev ? rhca_lag_bond_of(ndev) : NULL;
@@ -78,7 +78,7 @@ static bool refused_by_hardware(struct rhca_dev *dev, const char *file)
 	return true;
 }
 
-/* The device whose file this is may go because of it: in a job, not here */
+/* May remove the device that owns this file: by a job, not here */
 static ssize_t roce_lag_enable_store(struct device *device,
 				     struct device_attribute *attr,
 				     const char *buf, size_t len)
@@ -121,7 +121,7 @@ static ssize_t roce_lag_ecmp_dev_store(struct device *device,
 {
 	struct rhca_dev *dev = rhca_dev_of(device);
 	struct net_device *first;
-	char name[ALTIFNAMSIZ + 1];	/* and a newline */
+	char name[ALTIFNAMSIZ + 1];	/* plus a newline */
 	bool is_whole = strscpy(name, buf, sizeof(name)) >= 0;
 	int ret = -ENODEV;
 

@@ -2,8 +2,8 @@
 /*
  * Files of our own below a device in /sys/class/infiniband:
  *   NAME/<folder>/<port>/<file>
- * ib_core tells when a device appears and goes, also when it only changes its
- * network namespace, as it tells every client of RDMA devices.
+ * As a client of ib_core this learns when a device is added or removed, which includes changes of
+ * its network namespace.
  */
 #include <linux/kobject.h>
 #include <linux/slab.h>
@@ -14,14 +14,14 @@
 #include "core/port/port_pkeys.h"
 #include "core/qp/port_qos.h"
 
-#define SHOWN_CHARS	64	/* of a refused text in the log */
+#define SHOWN_CHARS	64	/* of a rejected text in the log */
 
-/* A file that each port of a device has; the port's netdev may have gone */
+/* A file of each port of a device; the port's netdev may be gone */
 struct port_file {
 	struct attribute attr;	/* name and mode */
-	const char *takes;	/* for the log, what may be written */
+	const char *takes;	/* valid input, for the log */
 	ssize_t (*show)(struct rhca_port *port, char *buf);	/* writes at most a page */
-	/* takes all of the text, which ends with a 0, or changes nothing and says why not */
+	/* applies the whole NUL-terminated text, or changes nothing and logs why */
 	int (*store)(struct rhca_port *port, const char *text);
 };
 
@@ -39,7 +39,7 @@ FILE_RW(ttl, rhca_ttl_show, rhca_ttl_store, "0 (off) to 255");
 FILE_RW(pkeys, rhca_pkeys_show, rhca_pkeys_store,
 	"INDEX 0xPKEY, one a line or between commas, index 0 to 127, P_Key 0 clears, none twice");
 
-/* Folders of a device, and the files in the folder that each port has there */
+/* Folders of a device, and the files of each port in them */
 static const struct {
 	const char *name;
 	const struct attribute *files[3];
@@ -49,11 +49,11 @@ static const struct {
 	{ "ttl",	{ &ttl.attr } },
 };
 
-/* A folder that we made */
+/* A folder created here */
 struct folder {
-	struct kobject kobj;		/* its name is the folder's */
-	struct list_head entry;		/* a folder comes behind the one it lies in */
-	struct rhca_port *port;		/* whose files it has, or NULL for a folder of ports */
+	struct kobject kobj;		/* has the folder's name */
+	struct list_head entry;		/* a folder follows its parent */
+	struct rhca_port *port;		/* owner of its files, or NULL for a folder of ports */
 };
 
 static ssize_t show_file(struct kobject *kobj, struct attribute *attr,
@@ -151,7 +151,7 @@ static int add_files(struct list_head *folders, struct rhca_dev *dev)
 	return 0;
 }
 
-/* Deleting a folder waits for who is reading or writing a file in it */
+/* Deleting a folder waits for readers and writers of its files */
 static void remove_folders(struct list_head *folders)
 {
 	struct folder *folder, *next;
@@ -176,7 +176,7 @@ static int device_came(struct ib_device *ibdev)
 	folders = kzalloc(sizeof(*folders), GFP_KERNEL);
 	if (!folders)
 		return -ENOMEM;
-	INIT_LIST_HEAD(folders);	/* the client's data of the device */
+	INIT_LIST_HEAD(folders);	/* the client's data for the device */
 	ret = add_files(folders, to_rhca_dev(ibdev));
 	if (!ret)
 		ret = sysfs_create_group(&ibdev->dev.kobj, &rhca_lag_files);
