@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The backend interface, between what is decided and what is done.
+ * The backend interface, between policy and mechanism.
  *
- * The core decides: which devices there are, who may use a port, which address
- * a packet is sent to and with which header fields, under which names all of
- * this is shown. A backend does it: queues, memory, packets. If an adapter does
- * something by itself, it is not in the core.
+ * The core decides: which devices exist, who may use a port, the destination address and header
+ * fields of packets, and the names under which all of this appears. A backend provides the
+ * mechanism: queues, memory, packets. What an adapter does by itself is not in the core.
  *
- * The core embeds struct ib_qp and struct ib_ah in objects of its own; a backend
- * embeds those in its own and says in &struct rhca_backend_ops.verbs how large
- * they are. All other objects (PD, CQ, SRQ, MR, MW, contexts) are the backend's
- * alone.
+ * The core embeds struct ib_qp and struct ib_ah in its own objects; a backend embeds those in its
+ * own and gives their sizes in &struct rhca_backend_ops.verbs. All other objects (PD, CQ, SRQ, MR,
+ * MW, contexts) belong to the backend alone.
  */
 #ifndef RHCA_BACKEND_H
 #define RHCA_BACKEND_H
@@ -34,126 +32,111 @@ struct rhca_pma_values;
 struct rhca_port;
 struct rhca_qp;
 
-/* What a device can do, as far as the core has to know */
+/* Capabilities of a device that the core needs */
 struct rhca_caps {
 	u32 max_qp_wr;			/* work requests of a send or receive queue */
 	u32 max_send_sge;		/* scatter/gather entries of a send request */
-	u32 max_recv_sge;		/* likewise of a receive request */
+	u32 max_recv_sge;		/* the same of a receive request */
 	u32 max_inline;			/* bytes of inline data */
-	u8 max_rd_atomic;		/* READs and atomics in flight of a QP, either way */
+	u8 max_rd_atomic;		/* READs and atomics in flight per QP and direction */
 	u32 max_msg_bytes;		/* longest message */
 	u16 num_gids;			/* of a port, at most RHCA_NUM_GIDS */
-	u16 num_pkeys;			/* likewise, at most RHCA_NUM_PKEYS */
+	u16 num_pkeys;			/* the same, at most RHCA_NUM_PKEYS */
 	unsigned long gid_types;	/* RoCE versions, BIT(enum ib_gid_type) */
 	/*
-	 * Packets do not pass the host's IP stack: a GID serves whatever network namespace
-	 * its netdev is in, and not only in that of the port's netdev
+	 * Packets bypass the host's IP stack: a GID serves its netdev's network namespace, even if
+	 * that is not the port netdev's
 	 */
 	bool any_net;
 };
 
-/* What modify_qp asks for, checked and resolved */
+/* A modify_qp request, checked and resolved */
 struct rhca_qp_change {
 	const struct ib_qp_attr *attr;
-	int mask;				/* which of @attr count */
-	enum ib_qp_state from;			/* what the check was made against */
-	enum ib_qp_state next;			/* @from when the state stays */
-	struct rhca_port *port;			/* the one that @attr names, or the QP's, or NULL */
-	const struct rhca_address *address;	/* with IB_QP_AV: from now on; else NULL */
+	int mask;				/* valid fields of @attr */
+	enum ib_qp_state from;			/* state it was checked against */
+	enum ib_qp_state next;			/* same as @from if unchanged */
+	struct rhca_port *port;			/* from @attr, or the QP's, or NULL */
+	const struct rhca_address *address;	/* new address with IB_QP_AV; else NULL */
 };
 
 /**
- * struct rhca_backend_ops - What the core asks of a backend
+ * struct rhca_backend_ops - Operations of a backend
  *
- * Everything may sleep unless it says otherwise. "Optional" operations are NULL
- * in a backend that has nothing to do there, or that cannot do it. None may ask
- * for a lock that is held where the backend's offer is added or withdrawn. From @qp_modify
- * to @qp_rate, and in @counters_bind, @qp->modify_lock is held.
+ * All may sleep unless stated otherwise. "Optional" operations are NULL in a backend that has
+ * nothing to do or cannot do it. None may take a lock that is held while the backend's offer is
+ * added or withdrawn. From @qp_modify to @qp_rate, and in @counters_bind, @qp->modify_lock is held.
  *
  * @name: short name for logs and for the sysfs file "backend".
- * @verbs: the first table of verbs that the device gets; the first table that
- *	sets a verb counts. @dev_init may add tables with ib_set_device_ops().
- *	Together they have the device's identity (owner, driver_id,
- *	uverbs_abi_ver), sizes of all objects, and every verb that policy has no
- *	say in.
+ * @verbs: the device's first table of verbs; the first table that sets a verb takes precedence.
+ *	@dev_init may add tables with ib_set_device_ops(). Together they contain the device's
+ *	identity (owner, driver_id, uverbs_abi_ver), sizes of all objects, and every verb that needs
+ *	no policy.
  *
- * @dev_init: A device comes into being; its ports are set up, but no user and no
- *	packet sees it. Set @dev->caps and what is the backend's in @dev->ibdev;
- *	@dev->hca_type and @dev->board_id where there is a board; keep private
- *	data in @dev->private. On error nothing is kept.
- * @dev_exit: Undo @dev_init. No object is left.
- * @dev_quiesce: Optional. The device is about to be unregistered and all its QPs
- *	have been moved to ERR: return when their completions have been written.
+ * @dev_init: Initialise a new device; its ports are set up, but users and packets cannot see it
+ *	yet. Set @dev->caps and the backend's fields of @dev->ibdev; @dev->hca_type and
+ *	@dev->board_id if there is a board; keep private data in @dev->private. On error nothing is
+ *	kept.
+ * @dev_exit: Undo @dev_init. There are no objects left.
+ * @dev_quiesce: Optional. The device is about to be unregistered and all its QPs have been moved to
+ *	ERR: return when their completions have been written.
  *
- * @port_open: The port's netdev is set; start to accept packets for it. On error
- *	nothing stays open and the device is not registered.
- * @port_quiesce: Optional. The port's netdev is being unregistered: stop to listen
- *	for it. Once for each @port_open at most. RTNL is held, so it must neither
- *	ask for that nor take long; @port_close follows in the background.
- * @port_close: Undo @port_open. When it returns no packet of the port is being
- *	handled.
- * @port_speaks: Optional. Do packets of this RoCE version come in at the port
- *	now? Without it, those that the policy enables do.
- * @port_query: Optional. The core has filled in what it knows; put in what only
- *	the backend does.
- * @gid_set: Optional. Entry @index of the port's GID table is now @attr; NULL: is
- *	empty. An error refuses the GID; emptying cannot be refused.
- * @pkeys_check: Optional. May this be the port's P_Key table? -EOPNOTSUPP if it
- *	cannot be meant. Without it, any may. RTNL may be held, and is not
- *	taken.
+ * @port_open: The port's netdev is set; start to accept packets for it. On error nothing stays open
+ *	and the device is not registered.
+ * @port_quiesce: Optional. The port's netdev is being unregistered: stop receiving for it. At most
+ *	once per @port_open. RTNL is held, so this must neither take it nor take long; @port_close
+ *	follows in the background.
+ * @port_close: Undo @port_open. When it returns no packet of the port is being handled.
+ * @port_speaks: Optional. Can the port receive packets of this RoCE version now? Without it, it can
+ *	if policy enables that version.
+ * @port_query: Optional. The core has filled in what it knows; add what only the backend knows.
+ * @gid_set: Optional. Entry @index of the port's GID table is now @attr; NULL: is empty. An error
+ *	rejects the GID; emptying cannot be rejected.
+ * @pkeys_check: Optional. May this be the port's P_Key table? -EOPNOTSUPP if it is not supported.
+ *	Without it, any may. RTNL may be held, and must not be taken.
  *
- * @qp_create: @qp->dev and @qp->ibqp are set. Check what is the backend's in
- *	@init, write back what was granted, set @qp->ibqp.qp_num and answer to
- *	@udata. On error the backend keeps nothing.
- * @qp_destroy: No completion of the QP is written and none of its memory is used
- *	once it returns 0. An error leaves the QP, in RESET or ERR, to be destroyed
- *	again.
- * @qp_modify: Make the change; the core stores the attributes afterwards. An error leaves
- *	the QP as it was, or in ERR. Must fail at once when the hardware has gone: all QPs
- *	of a device are moved one after the other before it is unregistered.
- * @qp_readdress: Optional. The knobs have changed: a connected QP sends to @address from
- *	now on, where only the traffic class differs. Without it knobs hold for new
- *	connections only, and their files say so.
- * @qp_state: Optional. The QP's state now, and no older one than the completions that are
- *	visible tell of. Without it the core takes the state that modify_qp left it in, or
- *	SQE where its user says so (IB_QP_CUR_STATE) of one in RTS, which @qp_modify checks.
- * @qp_query: Optional. The core has filled in what was set; put in what only the backend
- *	knows of what @mask asks for.
- * @qp_rate: Optional. What congestion has slowed the QP down to, Mbit/s, 0 if it has not.
- * @qp_count: Optional. The core has seen something of the QP that has a counter.
- *	Any context.
+ * @qp_create: @qp->dev and @qp->ibqp are set. Check the backend's part of @init, write back what
+ *	was granted, set @qp->ibqp.qp_num and respond to @udata. On error the backend keeps nothing.
+ * @qp_destroy: Once it returns 0, no completion of the QP is written and none of its memory is
+ *	used. An error leaves the QP, in RESET or ERR, to be destroyed again.
+ * @qp_modify: Make the change; the core stores the attributes afterwards. An error leaves the QP
+ *	unchanged or in ERR. Must fail at once if the hardware is gone: all QPs of a device are
+ *	moved one after the other before it is unregistered.
+ * @qp_readdress: Optional. Knobs have changed: a connected QP now sends to @address, in which only
+ *	the traffic class differs. Without it knobs only apply to new connections, and their files
+ *	say so.
+ * @qp_state: Optional. The QP's current state, at least as new as visible completions imply.
+ *	Without it the core uses the state set by modify_qp, or SQE if the user states that
+ *	(IB_QP_CUR_STATE) for a QP in RTS, which @qp_modify checks.
+ * @qp_query: Optional. The core has filled in what was set; add what only the backend knows,
+ *	limited by @mask.
+ * @qp_rate: Optional. Rate to which congestion control has reduced the QP, Mbit/s, 0 if it has not.
+ * @qp_count: Optional. Count an event of the QP seen by the core. Any context.
  *
- * @ah_create: @ah->address and @ah->ud_address are set. Sleeps only with
- *	RDMA_CREATE_AH_SLEEPABLE in @flags. Answer to @udata unless it is NULL. On
- *	error the backend keeps nothing.
- * @ah_destroy: Undo @ah_create. Sleeps only with RDMA_DESTROY_AH_SLEEPABLE in
- *	@flags.
+ * @ah_create: @ah->address and @ah->ud_address are set. Sleeps only with RDMA_CREATE_AH_SLEEPABLE
+ *	in @flags. Respond to @udata unless it is NULL. On error the backend keeps nothing.
+ * @ah_destroy: Undo @ah_create. Sleeps only with RDMA_DESTROY_AH_SLEEPABLE in @flags.
  *
- * @mcast_attach: @attachment->qp receives what is sent to @attachment->gid on
- *	@attachment->port. The core has checked the QP, the GID and the limits of
- *	query_device, and attaches no QP twice; the port's netdev listens to the
- *	group. Set @attachment->private if packets that reach the host are to be
- *	delivered by this backend. May sleep; RTNL not held.
- * @mcast_detach: Optional. Undo @mcast_attach; packets do not find @attachment
- *	any more, but may still look at it. May sleep; RTNL not held.
+ * @mcast_attach: @attachment->qp receives what is sent to @attachment->gid on @attachment->port.
+ *	The core has checked the QP, the GID and the limits of query_device, and does not attach a
+ *	QP twice; the port's netdev has joined the group. Set @attachment->private if this backend
+ *	delivers packets that reach the host. May sleep; RTNL not held.
+ * @mcast_detach: Optional. Undo @mcast_attach; packets no longer find @attachment, but may still
+ *	use it. May sleep; RTNL not held.
  *
- * @has_counter: Optional: without it the device has all counters. One that the
- *	backend does not count is absent, not 0.
- * @counters_open: A set of counters is made: a port's own, which is the port's
- *	first, or one that an rdma_counter's QPs are to count into. Keep private
- *	data in @set->private.
- * @counters_close: No QP counts into the set any more, but packets that are
- *	under way may; the core frees @set when this returns. @shown, by enum
- *	rhca_counter, NULL for a port's own, is what users were last shown of it:
- *	what was counted beyond that falls to the port.
+ * @has_counter: Optional: without it the device has all counters. A counter that the backend does
+ *	not support is absent, not 0.
+ * @counters_open: A set of counters is created: a port's own, which is the port's first, or that of
+ *	an rdma_counter's QPs. Keep private data in @set->private.
+ * @counters_close: No QP uses the set any more, but packets in progress may; the core frees @set
+ *	when this returns. @shown, by enum rhca_counter, NULL for a port's own, has the values last
+ *	shown to users: add later counts to the port.
  * @counters_read: Fill @values, which are 0, by enum rhca_counter.
- * @counters_bind: The QP counts into the set from now on; until it is bound, and from
- *	INIT on, it counts into its port's own. Binding to that cannot fail. Optional:
- *	without it QPs are not bound to counters.
- * @counters_enable: Optional. Turn an optional counter of the port on or off.
- * @pma_read: Optional. Everything that was ever counted on the port, as the
- *	performance management class has it, but for the downs of the link, which
- *	the core counts. Without it the core adds up the counters.
+ * @counters_bind: The QP now counts in the set; from INIT until it is bound, it counts in its
+ *	port's own. Binding to that cannot fail. Optional: without it QPs are not bound to counters.
+ * @counters_enable: Optional. Enable or disable an optional counter of the port.
+ * @pma_read: Optional. All-time counts of the port, as defined by the performance management class,
+ *	except link_downed, which the core counts. Without it the core adds up the counters.
  */
 struct rhca_backend_ops {
 	const char *name;
@@ -202,26 +185,26 @@ struct rhca_backend_ops {
 	int (*pma_read)(struct rhca_port *port, struct rhca_pma_values *values);
 };
 
-/* Software, which serves what no hardware does */
+/* Software, for netdevs without hardware support */
 extern const struct rhca_backend_ops rhca_sw_backend;
 
-/* A backend can serve netdevs. It embeds this in what it knows of its hardware */
+/* A backend's offer to serve netdevs, embedded in the data about its hardware */
 struct rhca_offer {
 	/* The core's: */
 	struct list_head entry;
-	atomic_t users;			/* its device, and who is about to make one */
-	struct lockdep_map users_map;	/* shows lockdep that a withdrawal waits for them */
-	bool has_device;		/* one, from before @dev_init to behind @dev_exit */
-	bool failed;			/* no device could be made of it, so that software serves */
+	atomic_t users;			/* its device, and creations in progress */
+	struct lockdep_map users_map;	/* tells lockdep that a withdrawal waits for @users */
+	bool has_device;		/* from before @dev_init until after @dev_exit */
+	bool failed;			/* creating a device failed, so software serves */
 
 	/* The backend's: */
 	const struct rhca_backend_ops *backend;
-	struct device *dma_device;	/* that memory is mapped for, or NULL */
-	/* Would it serve this netdev? Called under RCU; does not sleep */
+	struct device *dma_device;	/* for DMA mapping, or NULL */
+	/* Can it serve this netdev? Called under RCU; does not sleep */
 	bool (*covers)(const struct rhca_offer *offer,
 		       const struct net_device *ndev);
-	bool able;			/* false: somebody else should serve */
-	bool decides_lag;		/* the hardware itself makes one device of bonded ports */
+	bool able;			/* false: another backend should serve */
+	bool decides_lag;	/* the hardware itself combines bonded ports into one device */
 };
 
 void rhca_offer_add(struct rhca_offer *offer);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every difference between the kernels that are supported, in the spelling of
- * the newest. scripts/probe.sh asks the kernel's headers and sets HAVE_*; no
- * other file looks at them.
+ * All differences between supported kernels, in the newest spelling. scripts/probe.sh checks the
+ * kernel's headers and sets HAVE_*; no other file uses these.
  */
 #ifndef RHCA_COMPAT_H
 #define RHCA_COMPAT_H
@@ -18,12 +17,12 @@
 #include <rdma/rdma_netlink.h>
 #include <rdma/uverbs_ioctl.h>
 
-/* What segmentation says of itself stands in a header of its own in newer kernels. */
+/* Newer kernels declare GSO functions in a header of their own. */
 #ifdef HAVE_GSO_HEADER
 #include <net/gso.h>
 #endif
 
-/* Symbols for the KUnit module; old kernels have no such thing. */
+/* Symbols for the KUnit module; missing in old kernels. */
 #ifdef HAVE_KUNIT_VISIBILITY
 #include <kunit/visibility.h>
 #else
@@ -31,14 +30,14 @@
 #define EXPORT_SYMBOL_IF_KUNIT(symbol)
 #endif
 
-/* A function that tests have fail; no code where there is no KUnit. */
+/* Lets tests replace a function; no code without KUnit. */
 #ifdef HAVE_KUNIT_STATIC_STUB
 #include <kunit/static_stub.h>
 #else
 #define KUNIT_STATIC_STUB_REDIRECT(function, args...)	do {} while (0)
 #endif
 
-/* Namespaces of symbols became strings. */
+/* Symbol namespaces became strings. */
 #ifdef HAVE_STRING_NAMESPACES
 #define RHCA_NAMESPACE(name)		#name
 #else
@@ -47,17 +46,17 @@
 
 #define RHCA_IMPORT_KUNIT_SYMBOLS	MODULE_IMPORT_NS(RHCA_NAMESPACE(EXPORTED_FOR_KUNIT_TESTING))
 
-/* What backends in modules of their own need of the core is exported to them alone. */
+/* Core symbols for backends in other modules, exported only to these. */
 #define RHCA_EXPORT(symbol)		EXPORT_SYMBOL_NS_GPL(symbol, RHCA_NAMESPACE(ROCE_HCA))
 #define RHCA_IMPORT_CORE		MODULE_IMPORT_NS(RHCA_NAMESPACE(ROCE_HCA))
 
-/* Older kernels know no local lock that costs nothing with bottom halves off. */
+/* Older kernels lack a local lock that is free with bottom halves off. */
 #ifndef HAVE_LOCAL_LOCK_NESTED_BH
 #define local_lock_nested_bh(lock)	local_lock(lock)
 #define local_unlock_nested_bh(lock)	local_unlock(lock)
 #endif
 
-/* Older kernels hand create_cq() the udata itself, newer ones its bundle. */
+/* Older kernels pass create_cq() the udata itself, newer ones its bundle. */
 #ifdef HAVE_CREATE_CQ_ATTRS
 #define rhca_create_cq_arg		struct uverbs_attr_bundle
 #define rhca_create_cq_udata(arg)	((arg) ? &(arg)->driver_udata : NULL)
@@ -66,7 +65,7 @@
 #define rhca_create_cq_udata(arg)	(arg)
 #endif
 
-/* The operation got a name that says who may call it, and a type for counts. */
+/* The operation was renamed after its callers and got an unsigned count. */
 #ifdef HAVE_RESIZE_USER_CQ
 #define rhca_resize_cq			resize_user_cq
 #define rhca_cqe_count			unsigned int
@@ -75,21 +74,21 @@
 #define rhca_cqe_count			int
 #endif
 
-/* Newer kernels create the CQs of processes through an operation of their own. */
+/* Newer kernels have a separate operation for CQs of processes. */
 #ifdef HAVE_CREATE_USER_CQ
 #define RHCA_CREATE_USER_CQ(fn)		.create_user_cq = (fn),
 #else
 #define RHCA_CREATE_USER_CQ(fn)
 #endif
 
-/* Early stable releases of 6.1 destroy a CQ without a word before. */
+/* Early stable releases of 6.1 lack the callback before a CQ is destroyed. */
 #ifdef HAVE_PRE_DESTROY_CQ
 #define RHCA_PRE_DESTROY_CQ(fn)		.pre_destroy_cq = (fn),
 #else
 #define RHCA_PRE_DESTROY_CQ(fn)
 #endif
 
-/* Newer kernels hand reg_user_mr() a DMA handle, which software ignores. */
+/* Newer kernels pass reg_user_mr() a DMA handle, which software ignores. */
 #ifdef HAVE_REG_USER_MR_DMAH
 #define rhca_dmah_arg			struct ib_dmah *dmah,
 #define rhca_no_dmah			NULL,
@@ -98,14 +97,14 @@
 #define rhca_no_dmah
 #endif
 
-/* Older kernels hand reg_user_mr_dmabuf() the udata, newer ones its bundle. */
+/* Older kernels pass reg_user_mr_dmabuf() the udata, newer ones its bundle. */
 #ifdef HAVE_REG_DMABUF_ATTRS
 #define rhca_reg_dmabuf_arg		struct uverbs_attr_bundle *
 #else
 #define rhca_reg_dmabuf_arg		struct ib_udata *
 #endif
 
-/* Older kernels do not let drivers take the GIDs of a netdev off. */
+/* Older kernels do not let drivers remove the GIDs of a netdev. */
 #ifdef HAVE_DEL_NETDEV_GIDS
 #define rhca_del_netdev_gids		roce_del_all_netdev_gids
 #else
@@ -113,8 +112,8 @@
 #endif
 
 /*
- * Newer kernels tell the driver that a user removes a device, before they unregister it.
- * RHCA_LINK_DEL() is for a table, the last one does what the kernel does, for tests.
+ * Newer kernels notify the driver that a user removes a device before they unregister it.
+ * RHCA_LINK_DEL() is for ops tables, rhca_link_del() does what the kernel does, for tests.
  */
 #ifdef HAVE_LINK_DEL
 #define RHCA_LINK_DEL(call)		.dellink = (call),
@@ -127,7 +126,7 @@
 #define rhca_link_del(ibdev)		((void)(ibdev), -EOPNOTSUPP)
 #endif
 
-/* A netdev's port of a devlink instance, which older kernels ask the driver for. */
+/* The devlink port of a netdev, which older kernels ask the driver for. */
 #ifdef HAVE_NETDEV_DEVLINK_PORT
 #define rhca_netdev_devlink_port(ndev)	((ndev)->devlink_port)
 #else
@@ -137,12 +136,12 @@
 	 NULL)
 #endif
 
-/* Pinning by address got a name of its own. */
+/* Pinning by address was renamed. */
 #ifndef HAVE_UMEM_GET_VA
 #define ib_umem_get_va			ib_umem_get
 #endif
 
-/* The pages of on-demand paging got a struct, and the rights those of hmm.h. */
+/* The page list of on-demand paging moved to a struct, and its access flags to those of hmm.h. */
 #ifdef HAVE_UMEM_ODP_MAP
 #define rhca_odp_pfns(umem)		((umem)->map.pfn_list)
 #define rhca_odp_access(write)		((write) ? HMM_PFN_WRITE : 0)
@@ -154,12 +153,12 @@
 #define RHCA_ODP_BYTES_A_PAGE		(sizeof(unsigned long) + sizeof(dma_addr_t))
 #endif
 
-/* The pieces of pinned memory got a header of their own. */
+/* Iterators over pinned memory moved to their own header. */
 #ifdef HAVE_RDMA_ITER
 #include <rdma/iter.h>
 #endif
 
-/* mlx5_core's completion vectors: its event queues are made on demand now. */
+/* mlx5_core's completion vectors: event queues are now created on demand. */
 #ifdef HAVE_MLX5_COMP_EQN
 #define rhca_mlx5_vector_eqn		mlx5_comp_eqn_get
 #define rhca_mlx5_num_vectors		mlx5_comp_vectors_max
@@ -168,14 +167,14 @@
 #define rhca_mlx5_num_vectors		mlx5_comp_vectors_count
 #endif
 
-/* Flags of a mapping may be changed by functions alone. */
+/* Flags of a mapping may only be changed by functions. */
 #ifdef HAVE_VM_FLAGS_CLEAR
 #define rhca_vm_flags_clear		vm_flags_clear
 #else
 #define rhca_vm_flags_clear(vma, flags)	((vma)->vm_flags &= ~(flags))
 #endif
 
-/* The key that ends a list of memory is the firmware's to choose now. */
+/* The firmware now chooses the key that terminates a scatter list. */
 #ifdef HAVE_MLX5_END_OF_LIST
 #define rhca_mlx5_end_of_list		mlx5_core_get_terminate_scatter_list_mkey
 #else
@@ -183,8 +182,8 @@
 #endif
 
 /*
- * Does write combining work, so that BlueFlame pays? mlx5_core tries it out once, where it
- * knows how to; elsewhere the architecture says whether it could.
+ * Does write combining work, so that BlueFlame is worthwhile? Newer mlx5_core tests it once;
+ * otherwise use what the architecture claims.
  */
 #ifdef HAVE_MLX5_WC_SUPPORT
 #define rhca_mlx5_write_combining(mdev)	mlx5_wc_support_get(mdev)
@@ -193,8 +192,8 @@
 #endif
 
 /*
- * May what an adapter reads be reordered: whatever its host says, or where that allows it?
- * Older kernels know the second by the name of the first.
+ * May the adapter's reads be reordered: regardless of the host, or if it allows that? Older kernels
+ * use the first name for the second.
  */
 #ifdef HAVE_MLX5_RELAXED_READ_PCI
 #define rhca_mlx5_cap_relaxed_read(mdev)	MLX5_CAP_GEN(mdev, relaxed_ordering_read)
@@ -205,7 +204,7 @@
 #define rhca_mlx5_cap_relaxed_read_pci(mdev)	MLX5_CAP_GEN(mdev, relaxed_ordering_read)
 #endif
 
-/* Why a queue pair failed is asked with its context; older kernels have no names for it. */
+/* The reason why a QP failed is part of its context; older kernels do not define the fields. */
 #ifdef HAVE_MLX5_QP_ERROR
 #define rhca_mlx5_tells_qp_error(mdev) \
 	(MLX5_CAP_GEN(mdev, qpc_extension) && \
@@ -223,7 +222,7 @@
 #define rhca_mlx5_qp_error(out, field)	((void)(out), 0)
 #endif
 
-/* Whose GUID is asked for can be said. */
+/* The function got the vport as an argument. */
 #ifdef HAVE_MLX5_NODE_GUID_OF_VPORT
 #define rhca_mlx5_query_node_guid(mdev, guid) \
 	mlx5_query_nic_vport_node_guid(mdev, 0, false, guid)
@@ -231,7 +230,7 @@
 #define rhca_mlx5_query_node_guid	mlx5_query_nic_vport_node_guid
 #endif
 
-/* The table of what arrives on the ports of a LAG: mlx5_core keeps it itself now. */
+/* The demux table of a LAG's ports: mlx5_core now manages it. */
 #ifdef HAVE_MLX5_LAG_DEMUX
 #include <linux/mlx5/lag.h>
 #define rhca_mlx5_lag_demux_create(mdev, space, attr, table) \
@@ -246,7 +245,7 @@
 	mlx5_destroy_flow_table(table)
 #endif
 
-/* Binding a QP to a counter got the port; ib_core knows it without. */
+/* Binding a QP to a counter got the port as an argument. */
 #ifdef HAVE_COUNTER_BIND_PORT
 #define rhca_counter_bind_args		struct rdma_counter *counter, \
 					struct ib_qp *ibqp, u32 port_num
@@ -261,7 +260,7 @@
 #define rhca_call_counter_unbind(fn, qp, num)		(fn)(qp)
 #endif
 
-/* Newer kernels let a driver embed the counter: they want its size. */
+/* Newer kernels let a driver embed the counter and need its size. */
 #ifdef HAVE_COUNTER_INIT
 struct rhca_rdma_counter {
 	struct rdma_counter base;
@@ -285,8 +284,8 @@ static inline void rhca_counter_init(struct rdma_counter *counter)
 #endif
 
 /*
- * Device capabilities of RDMA FLUSH. Persistence is promised where the kernel can
- * write caches back to memory that keeps it.
+ * Device capabilities of RDMA FLUSH. Persistence is only claimed if the kernel can write caches
+ * back to persistent memory.
  */
 #ifdef HAVE_FLUSH
 #define RHCA_CAP_FLUSH			(IB_DEVICE_FLUSH_GLOBAL | \
@@ -302,7 +301,7 @@ static inline void rhca_counter_init(struct rdma_counter *counter)
 #define rhca_tunnel_of(socket)		(socket)
 #endif
 
-/* Does the driver of a netdev speak DCB? Not where the kernel does not. */
+/* Does a netdev's driver support DCB? Not without kernel support. */
 #ifdef CONFIG_DCB
 #define rhca_speaks_dcb(ndev)		(!!(ndev)->dcbnl_ops)
 #else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is counted, and its name in "rdma statistic". Names follow mlx5 where the meaning
- * is the same; Documentation/counters.rst says what each means.
+ * Counters, and their names in "rdma statistic". Names follow mlx5 where the meaning is the same;
+ * Documentation/counters.rst describes them.
  */
 #ifndef RHCA_COUNTER_H
 #define RHCA_COUNTER_H
@@ -68,11 +68,11 @@
 	COUNTER(RHCA_ROCE_ADP_RETRANS, "roce_adp_retrans") \
 	COUNTER(RHCA_RP_CNP_HANDLED, "rp_cnp_handled") \
 	COUNTER(RHCA_NP_CNP_SENT, "np_cnp_sent") \
-	/* Off until "rdma statistic set link" turns them on; the last of a device */ \
+	/* Off until "rdma statistic set link" enables them; a device's last */ \
 	COUNTER(RHCA_CC_RX_CE_PKTS, "cc_rx_ce_pkts") \
 	COUNTER(RHCA_CC_RX_CNP_PKTS, "cc_rx_cnp_pkts") \
 	COUNTER(RHCA_RX_ECN_CAPABLE_PKTS, "rx_ecn_capable_pkts") \
-	/* Of adapters: software does nothing that they could count */ \
+	/* Adapters only: software has no such events */ \
 	COUNTER(RHCA_ROCE_ADP_RETRANS_TO, "roce_adp_retrans_to") \
 	COUNTER(RHCA_ROCE_SLOW_RESTART, "roce_slow_restart") \
 	COUNTER(RHCA_ROCE_SLOW_RESTART_CNPS, "roce_slow_restart_cnps") \

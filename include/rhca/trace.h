@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints: system "rhca". Documentation/tracing.rst has the questions that they
- * answer.
+ * Tracepoints: system "rhca". Documentation/tracing.rst says which questions they answer.
  *
- * They take numbers and strings, so that any folder may include this; structs are looked
- * into where trace.c makes the code. Where the arguments cost something on the data path they
- * stand behind trace_..._enabled().
- * Names are arrays: the arguments of __assign_str() changed in 6.10.
+ * They take numbers and strings, so that any folder may include this; structs are only dereferenced
+ * in trace.c's code. Where computing arguments is expensive on the data path, callers check
+ * trace_..._enabled() first. Names are arrays: the arguments of __assign_str() changed in 6.10.
  *
- * In all of them dev and netdev are names, qpn is our QP's number, and error is 0 or a
- * negative errno.
+ * In all of them dev and netdev are names, qpn is our QP's number, and error is 0 or a negative
+ * errno.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rhca
@@ -23,10 +21,10 @@
 struct rhca_slot_decision;
 struct rhca_slot_facts;
 
-#define RHCA_TRACE_NAME	16	/* IFNAMSIZ; longer names of devices are cut off */
+#define RHCA_TRACE_NAME	16	/* IFNAMSIZ; longer device names are truncated */
 #define RHCA_TRACE_WORD	32	/* names of counters, states, reasons */
 
-/* What most events begin with */
+/* Common fields of QP events */
 #define RHCA_TRACE_QP_ENTRY						\
 	__array(char, dev, RHCA_TRACE_NAME) __field(u32, qpn)
 #define RHCA_TRACE_QP_ASSIGN						\
@@ -42,9 +40,9 @@ struct rhca_slot_facts;
 	{ 3, "TIMED" }, { 4, "LENT" }
 
 /**
- * rhca_slot_decide - What a netdev should have, and what decides that
+ * rhca_slot_decide - Which device a netdev should have, and why
  * @f: the facts, lifecycle/slot_wants.h
- * @d: what follows, with the row of the table in lifecycle.rst that matches
+ * @d: the decision, with the matching row of the table in lifecycle.rst
  */
 TRACE_EVENT(rhca_slot_decide,
 	TP_PROTO(const char *netdev, const struct rhca_slot_facts *f,
@@ -127,11 +125,11 @@ TRACE_EVENT(rhca_netdev,
 );
 
 /**
- * rhca_device - A device is made, or leaves
+ * rhca_device - A device is created or removed
  * @dev: its name; empty before it has one
  * @netdev: of its first port
- * @what: "registered"; "failed"; "unplugged": taken from its users, to go or to move to
- *	another RDMA namespace; "gone"
+ * @what: "registered"; "failed"; "unplugged": detached from its users, to be removed or to change
+ *	its RDMA namespace; "gone"
  */
 TRACE_EVENT(rhca_device,
 	TP_PROTO(const char *dev, const char *netdev, const char *what,
@@ -154,7 +152,7 @@ TRACE_EVENT(rhca_device,
 );
 
 /**
- * rhca_qp_state - A QP has another state
+ * rhca_qp_state - The state of a QP has changed
  * @from: state before, enum ib_qp_state
  * @to: state now
  * @by: "modify_qp", or "error": the data path
@@ -227,12 +225,12 @@ TRACE_EVENT(rhca_wc_error,
 );
 
 /**
- * rhca_rx_drop - A received packet has been dropped
+ * rhca_rx_drop - A received packet was dropped
  * @dev: device that counts it
  * @counter: name of the counter
- * @qpn: QP number, or 0 where the packet has reached none
- * @psn: its PSN, 0 where it could not be taken apart
- * @opcode: its BTH opcode, likewise
+ * @qpn: QP number, or 0 if the packet reached no QP
+ * @psn: its PSN, 0 if it could not be parsed
+ * @opcode: its BTH opcode, 0 if it could not be parsed
  * @sgid: its source GID, 16 bytes, or NULL
  */
 TRACE_EVENT(rhca_rx_drop,
@@ -264,14 +262,14 @@ TRACE_EVENT(rhca_rx_drop,
 );
 
 /**
- * rhca_tx - Packets have been handed to the network stack, as one skb
+ * rhca_tx - Packets were handed to the network stack, as one skb
  * @qpn: QP number; 0: packets of several QPs
  * @psn: of the first packet
  * @packets: how many; several are a block
  * @bytes: of the skb
  * @netdev: of the port
- * @result: 0; above 0 the local queue has refused them (NET_XMIT_DROP), and RC sends
- *	them again; a negative errno: they are lost
+ * @result: 0; above 0: the local queue refused them (NET_XMIT_DROP), and RC retransmits; a negative
+ *	errno: they are lost
  */
 TRACE_EVENT(rhca_tx,
 	TP_PROTO(const char *dev, u32 qpn, u32 psn, u32 packets, u32 bytes,
@@ -299,8 +297,8 @@ TRACE_EVENT(rhca_tx,
 );
 
 /**
- * rhca_rx - Packets have come, as one skb
- * @netdev: by which
+ * rhca_rx - Packets were received, as one skb
+ * @netdev: that received them
  * @bytes: of the skb
  * @segments: 1, or those of a block
  * @encap: enum rhca_encap: 0 RoCE v1, 1 v2 over IPv4, 2 v2 over IPv6
@@ -327,10 +325,10 @@ TRACE_EVENT(rhca_rx,
 );
 
 /**
- * rhca_nak - A NAK or RNR NAK has been sent or received, IBTA vol. 1, 9.7.5.2
- * @sent: true: by our responder; false: taken by our requester
+ * rhca_nak - A NAK or RNR NAK was sent or received, IBTA vol. 1, 9.7.5.2
+ * @sent: true: by our responder; false: received by our requester
  * @syndrome: of the AETH
- * @psn: that it names
+ * @psn: of the BTH
  */
 TRACE_EVENT(rhca_nak,
 	TP_PROTO(const char *dev, u32 qpn, bool sent, u8 syndrome, u32 psn),
@@ -354,11 +352,11 @@ TRACE_EVENT(rhca_nak,
 );
 
 /**
- * rhca_retransmit - The requester sends an older packet, or all from there, again
- * @from: PSN from which it sends again
- * @to: one behind the newest that it sends again
- * @cause: "nak", "read" (a response is missing), "rnr", "timeout" (of the verbs),
- *	"probe" (some round trips), "page fault", "local queue"
+ * rhca_retransmit - The requester retransmits a packet, or everything from it on
+ * @from: first PSN to retransmit
+ * @to: PSN after the last one to retransmit
+ * @cause: "nak", "read" (a response is missing), "rnr", "timeout" (of the verbs), "probe" (some
+ *	round trips), "page fault", "local queue"
  * @retries_left: timeouts and NAKs until the QP fails
  */
 TRACE_EVENT(rhca_retransmit,
@@ -385,11 +383,11 @@ TRACE_EVENT(rhca_retransmit,
 );
 
 /**
- * rhca_repeat_answered - A packet that was sent again has been acknowledged
- * @ns: after so long
+ * rhca_repeat_answered - A retransmitted packet was acknowledged
+ * @ns: time since the retransmission
  *
- * Of packets that a NAK or a missing response had named and that were repeated once: nobody
- * knows which copy of others was answered.
+ * Only for packets reported missing by a NAK or a missing response and retransmitted once: of
+ * several copies it is unknown which was answered.
  */
 TRACE_EVENT(rhca_repeat_answered,
 	TP_PROTO(const char *dev, u32 qpn, u64 ns),
@@ -407,12 +405,11 @@ TRACE_EVENT(rhca_repeat_answered,
 );
 
 /**
- * rhca_turn - The turn of a half of a QP has another word, send-scheduler.rst
- * @requester: true: who sends requests; false: responses
+ * rhca_turn - The turn word of a QP's half has changed, send-scheduler.rst
+ * @requester: true: sends requests; false: sends responses
  * @from: the word before
  * @to: the word now
- * @kicks: BIT(enum rhca_kick) of those that no turn has seen, and of the one that
- *	begins it
+ * @kicks: BIT(enum rhca_kick) of pending kicks, and of the one that starts this turn
  */
 TRACE_EVENT(rhca_turn,
 	TP_PROTO(u32 qpn, bool requester, u32 from, u32 to, u32 kicks),
@@ -445,9 +442,9 @@ TRACE_EVENT(rhca_turn,
 );
 
 /**
- * rhca_cwnd - The congestion window of a QP has been reduced, congestion.rst
- * @packets: it is so many now
- * @in_flight: packets that wait for an acknowledgement
+ * rhca_cwnd - The congestion window of a QP was reduced, congestion.rst
+ * @packets: its new size
+ * @in_flight: unacknowledged packets
  * @rtt_ns: smoothed round-trip time, 0: not measured
  */
 TRACE_EVENT(rhca_cwnd,
@@ -472,11 +469,11 @@ TRACE_EVENT(rhca_cwnd,
 );
 
 /**
- * rhca_rate - The rate of a QP has been reduced, or is not limited any more
+ * rhca_rate - The rate of a QP was reduced, or is no longer limited
  * @rate: rate, kbit/s
- * @target: what it goes back to, kbit/s
+ * @target: rate that recovery aims at, kbit/s
  * @alpha: how congested the path is, of 1024
- * @cause: "cnp"; "over": for a second there was none
+ * @cause: "cnp"; "over": no CNP for a second
  */
 TRACE_EVENT(rhca_rate,
 	TP_PROTO(const char *dev, u32 qpn, u32 rate, u32 target, u32 alpha,
@@ -502,10 +499,10 @@ TRACE_EVENT(rhca_rate,
 );
 
 /**
- * rhca_odp - Pages of a region with on-demand paging have been asked for
+ * rhca_odp - Pages of a region with on-demand paging were requested
  * @addr: address in the process
  * @bytes: how many
- * @waited_us: until they were there
+ * @waited_us: until they were resident
  */
 TRACE_EVENT(rhca_odp,
 	TP_PROTO(u64 addr, u64 bytes, u64 waited_us, int error),
@@ -529,7 +526,7 @@ TRACE_EVENT(rhca_odp,
 
 /**
  * rhca_cq_overrun - A completion found no room: the CQ is in error
- * @entries: that the CQ has
+ * @entries: size of the CQ
  */
 TRACE_EVENT(rhca_cq_overrun,
 	TP_PROTO(const char *dev, u32 entries),
