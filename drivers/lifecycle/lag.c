@@ -2,10 +2,9 @@
 /*
  * One device in place of two: which bonds and pairs of netdevs make one.
  *
- * A bond of exactly two ports in a mode that RoCE knows becomes one device, and
- * so do two netdevs that the file roce_lag_ecmp_dev joins. The devices of the
- * members are removed, and return when the new one has ended. The table of slot_wants.c
- * decides that, with the facts from here.
+ * A bond of exactly two ports in a mode that RoCE supports becomes one device, and so do two
+ * netdevs joined through the file roce_lag_ecmp_dev. The devices of the members are removed; they
+ * are created again when the LAG ends. The table in slot_wants.c decides, with the facts from here.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -29,7 +28,7 @@
  * @ndev: the netdev
  *
  * Context: RTNL held, or RCU read side.
- * Return: the bond, be it the port of a bridge itself, or NULL.
+ * Return: the bond, even if it is itself the port of a bridge, or NULL.
  */
 struct net_device *rhca_lag_bond_of(struct net_device *ndev)
 {
@@ -53,7 +52,7 @@ static bool bond_qualifies_now(struct net_device *bond,
 	       rhca_lag_decide(&members->facts) != RHCA_LAG_NONE;
 }
 
-/* A device of the bond's own, be it one that is on its way, or returns */
+/* Does the bond have a device of its own, or one being created or due to be created again? */
 static bool has_own(const struct net_device *bond)
 {
 	struct rhca_slot_known known;
@@ -64,8 +63,8 @@ static bool has_own(const struct net_device *bond)
 }
 
 /*
- * Is one device to stand for the members of a bond? @members: set: their devices, or those that
- * the LAG stands for. RTNL held.
+ * Should one device replace those of a bond's members? Fills in @members with their devices, or
+ * with those that the existing LAG replaces. The caller holds RTNL.
  */
 bool rhca_lag_bond_is_lag(struct net_device *bond, struct rhca_lag_members *members)
 {
@@ -83,8 +82,8 @@ bool rhca_lag_bond_is_lag(struct net_device *bond, struct rhca_lag_members *memb
 }
 
 /**
- * rhca_lag_bond_changed - A bond got or lost a member
- * @bond: a bond's netdev; the caller has a reference or RTNL, and kicks it and its members
+ * rhca_lag_bond_changed - A member was added to or removed from a bond
+ * @bond: the bond; the caller holds a reference or RTNL, and kicks it and its members
  *
  * Context: may sleep; RTNL may be held.
  */
@@ -108,7 +107,7 @@ static void bond_of_port_changed(struct rhca_port *port)
 	dev_put(bond);
 }
 
-/* A device of ours has appeared, perhaps on a member. The caller kicks bonds. May sleep. */
+/* A device of ours was added, perhaps on a bond's member. The caller kicks bonds. May sleep. */
 void rhca_lag_device_added(struct rhca_dev *dev)
 {
 	u32 i;
@@ -117,9 +116,9 @@ void rhca_lag_device_added(struct rhca_dev *dev)
 		bond_of_port_changed(&dev->ports[i]);
 }
 
-/* --- pairs that the user wants -------------------------------------------------- */
+/* --- pairs that the user has joined ------------------------------------------------ */
 
-/* Can the device on a netdev be one half of a pair? It is recorded if so */
+/* Can the device on a netdev be half of a pair? If so, record it */
 static bool record_half(struct rhca_lag_members *members, struct net_device *ndev)
 {
 	struct rhca_dev *dev = rhca_dev_find(ndev);
@@ -139,8 +138,8 @@ static bool record_half(struct rhca_lag_members *members, struct net_device *nde
 }
 
 /*
- * Can one device stand for two netdevs without a bond, to which the caller has references?
- * @members: set: their devices. May sleep.
+ * Can one device serve two netdevs without a bond? Fills in @members with their devices. The caller
+ * holds references to both. May sleep.
  */
 bool rhca_lag_may_join(struct net_device *first, struct net_device *second,
 		       struct rhca_lag_members *members)
@@ -151,9 +150,9 @@ bool rhca_lag_may_join(struct net_device *first, struct net_device *second,
 }
 
 /*
- * What one device on a netdev would stand for. @first: a bond, or a netdev that the user has
- * joined to @second, which is set, with a reference. May sleep, RTNL not held. Returns false:
- * nothing.
+ * Find the devices that a LAG on a netdev would replace. @first: a bond, or the first netdev of a
+ * pair; @second is then set to the other one, with a reference. Returns false if there is no LAG to
+ * make. May sleep, RTNL not held.
  */
 bool rhca_lag_find(struct net_device *first, struct rhca_lag_members *members,
 		   struct net_device **second)
@@ -190,16 +189,15 @@ static int check_pair(struct rhca_dev *dev, struct net_device *first,
 }
 
 /**
- * rhca_lag_join - Make one device for two netdevs without a bond, in a moment
+ * rhca_lag_join - Ask for one device on two netdevs without a bond
  * @dev: the device of the first one
  * @first: its netdev; the caller holds a reference, and kicks it
  * @name: of the other netdev
  *
- * Context: may sleep. The device is gone some time after success.
- * Return: 0; -ENODEV when there is no netdev of that name; -EINVAL when the two
- * cannot be a pair; -EOPNOTSUPP when the device is a LAG, on a bond or has
- * several ports, or its hardware decides; -EBUSY when the other's device cannot be
- * taken; -ENOMEM.
+ * Context: may sleep. After success @dev is removed asynchronously.
+ * Return: 0; -ENODEV when there is no netdev of that name; -EINVAL when the two cannot be a pair;
+ * -EOPNOTSUPP when the device is a LAG, is on a bond, has several ports, or its hardware decides;
+ * -EBUSY when the other netdev's device cannot be used; -ENOMEM.
  */
 int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
 		  const char *name)
@@ -217,7 +215,7 @@ int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
 }
 
 /**
- * rhca_lag_part - End in a moment what rhca_lag_join() made, or is about to; else do nothing
+ * rhca_lag_part - Undo rhca_lag_join(), asynchronously; does nothing if there is no pair
  * @dev: the device
  * @first: its netdev; the caller holds a reference, and kicks it
  *

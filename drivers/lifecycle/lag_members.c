@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What there is below a bond: members, their devices and partitions, and what of
- * it decides on a LAG.
- */
+/* The members of a bond, their devices and partitions: the facts that decide on a LAG. */
 #include <linux/rtnetlink.h>
 
 #include "lifecycle/lag_members.h"
@@ -11,7 +8,7 @@
 #include "core/registry.h"
 #include "lifecycle/slot.h"
 
-/* A LAG has one table: with two different ones isolation would be lost */
+/* A LAG has one P_Key table: merging two different ones would break isolation */
 static void compare_partitions(struct rhca_lag_members *members,
 			       const struct rhca_pkey_table *pkeys)
 {
@@ -21,7 +18,7 @@ static void compare_partitions(struct rhca_lag_members *members,
 		members->facts.partitions_differ = true;
 }
 
-/* Enter a member's device into the record, unless that has two already */
+/* Add a member's device to the record, unless it has two already */
 void rhca_lag_record_device(struct rhca_lag_members *members,
 			    struct rhca_dev *dev)
 {
@@ -47,8 +44,8 @@ void rhca_lag_record_device(struct rhca_lag_members *members,
 }
 
 /*
- * The same with a device that returns to @ndev, if not to a LAG. The caller has a reference or
- * RTNL. May sleep. Returns whether there is one.
+ * The same for the device that is due to be created again on @ndev. Returns false if there is none,
+ * or none that a LAG can replace. The caller holds a reference or RTNL. May sleep.
  */
 bool rhca_lag_record_returning(struct rhca_lag_members *members,
 			       const struct net_device *ndev)
@@ -66,7 +63,7 @@ bool rhca_lag_record_returning(struct rhca_lag_members *members,
 	return true;
 }
 
-/* Ports of the members' devices that are no members: a LAG would take them along */
+/* Count ports of the members' devices that are not in the bond: a LAG would remove those too */
 static u32 ports_outside(const struct rhca_lag_record *record, struct net_device *bond)
 {
 	struct net_device *ndev;
@@ -84,20 +81,20 @@ static u32 ports_outside(const struct rhca_lag_record *record, struct net_device
 
 /**
  * rhca_lag_by_hardware - Does the hardware make one device of bonded ports itself?
- * @dev: the device; if so, nobody tells it how
+ * @dev: the device; if so, it takes no settings from us
  */
 bool rhca_lag_by_hardware(const struct rhca_dev *dev)
 {
 	return dev->offer && dev->offer->decides_lag;
 }
 
-/* Its device is its own, or returns; of one that is being removed else nothing counts */
+/* Count a member by its own device, or by the one to be created again after a removal */
 static void add_member(struct net_device *member, struct rhca_lag_members *members)
 {
 	struct rhca_lag_facts *facts = &members->facts;
 	struct rhca_dev *dev = rhca_dev_find(member);
 
-	/* One that may be a LAG itself, whose members' devices would return */
+	/* A bond as a member may be a LAG, whose members' devices would be created again */
 	facts->num_outside += netif_is_bond_master(member);
 	if (!dev || test_bit(RHCA_DEV_REMOVED, &dev->flags)) {
 		facts->num_ports += rhca_lag_record_returning(members, member);
@@ -112,7 +109,7 @@ static void add_member(struct net_device *member, struct rhca_lag_members *membe
 		ib_device_put(&dev->ibdev);
 }
 
-/* A LAG stands for it, or not: somebody was quicker and made a device on it */
+/* Check a member of an existing LAG, which may not cover it if another device was created first */
 static void check_member(struct net_device *member, struct rhca_lag_members *members)
 {
 	members->facts.num_outside += rhca_netdev_served(member);
@@ -120,8 +117,8 @@ static void check_member(struct net_device *member, struct rhca_lag_members *mem
 }
 
 /*
- * The members of a bond, whose devices are their own, or which its LAG stands for: then @members
- * has the record of it. Fills in record and facts. RTNL held.
+ * Fill in the record and the facts of a bond's members. If @members has the record of its LAG
+ * already, check the members against that. RTNL held.
  */
 void rhca_lag_find_members(struct net_device *bond, struct rhca_lag_members *members)
 {
@@ -140,7 +137,7 @@ void rhca_lag_find_members(struct net_device *bond, struct rhca_lag_members *mem
 		members->facts.num_outside += ports_outside(&members->record, bond);
 }
 
-/* The devices that a LAG was made of, none where there is no LAG. Any context. */
+/* Get the devices that a LAG replaced; none if @ndev has no LAG. Any context. */
 void rhca_lag_find_replaced(const struct net_device *ndev,
 			    struct rhca_lag_members *members)
 {
@@ -153,7 +150,7 @@ void rhca_lag_find_replaced(const struct net_device *ndev,
 	ib_device_put(&dev->ibdev);
 }
 
-/* Does a LAG device stand for this netdev? */
+/* Is this netdev a member of a LAG device? */
 bool rhca_lag_has_member(const struct net_device *ndev)
 {
 	struct rhca_lag_members members = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Members of a LAG: their devices, and what decides whether they make one. */
+/* Members of a LAG: their devices, and the facts that decide on a LAG. */
 #ifndef RHCA_LIFECYCLE_LAG_MEMBERS_H
 #define RHCA_LIFECYCLE_LAG_MEMBERS_H
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * How devices come and go: "rdma link add", the parameter netdevs=, and netdevs
- * that appear, change and disappear.
- */
+/* Creation and removal of devices: "rdma link add", the parameter netdevs=, and netdev events. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/module.h>
@@ -34,7 +31,7 @@ static int device_added(struct ib_device *ibdev)
 	int ret = 0;
 
 	if (rhca_is_device(ibdev)) {
-		/* First: it may be on its way out already */
+		/* First: the device may already be being unregistered */
 		rhca_set_link_ops(ibdev, &link_ops);
 		rhca_slot_device_added(to_rhca_dev(ibdev));
 		rhca_dev_plugged(to_rhca_dev(ibdev));
@@ -46,7 +43,7 @@ static int device_added(struct ib_device *ibdev)
 	return ret;
 }
 
-/* The first thing that an unregistration does, see borrowed/uverbs_order.c */
+/* Called first in an unregistration, see borrowed/uverbs_order.c */
 static void device_removed(struct ib_device *ibdev, void *data)
 {
 	struct rhca_dev *dev = to_rhca_dev(ibdev);
@@ -58,9 +55,9 @@ static void device_removed(struct ib_device *ibdev, void *data)
 		return;
 	}
 	/*
-	 * Nobody of us wanted it removed: its user did, unless it is back soon, or
-	 * rdma_rxe does, after which it is made again if its netdev stays where it is.
-	 * One that cannot be registered after all has nothing that was not kept before
+	 * We did not start this removal. The user did (or moves the device to another namespace),
+	 * or rdma_rxe does: then the device is created again if its netdev stays. If it is a
+	 * registration that fails, there is nothing new to save
 	 */
 	by_user = dev->offer || !rhca_in_tree_unloading();
 	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags) &&
@@ -78,9 +75,9 @@ static struct ib_client ib_client = {
 };
 
 /*
- * "rdma link del", also of a device that is leaving for another reason, be it to return:
- * its user wants none there. Where its netdevs have gone, others' may be by now, and no
- * device of theirs is meant.
+ * "rdma link del": the user wants no device there, even if it is already being removed for another
+ * reason and would be created again. If its netdevs have moved, they may have other users' devices
+ * by now, which are not meant.
  */
 static int __maybe_unused dellink(struct ib_device *ibdev)
 {
@@ -128,7 +125,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		}
 		break;
 	case NETDEV_UNREGISTER:
-		/* Its device goes with it, and so do the other ports' */
+		/* Its device is removed too, and with it the other ports */
 		if (rhca_slot_netdev_goes(ndev) || rhca_netdev_served(ndev))
 			rhca_slot_kick(NULL);
 		rhca_dev_remove_netdev(ndev);
@@ -140,7 +137,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		break;
 	case NETDEV_CHANGEMTU:
 		rhca_port_changed(ndev, true);
-		/* Its IPv6 may have gone, or be back, which is no news of a GID */
+		/* IPv6 may have been disabled or enabled, which raises no GID event */
 		rhca_mcast_gids_changed();
 		break;
 	default:
@@ -156,7 +153,7 @@ static void withdraw_from(struct rhca_dev *dev)
 
 	if (!ndev)
 		return;
-	/* Without memory it begins anew */
+	/* Without memory the next device starts with defaults */
 	if (rhca_slot_save(dev) ||
 	    rhca_slot_set(ndev, RHCA_SLOT_WAS_HARDWARE, true))
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
@@ -169,7 +166,7 @@ static void offer_withdrawn(struct rhca_offer *offer)
 	rhca_slot_kick(NULL);
 }
 
-/* A LAG gives back what it stands for */
+/* A LAG that loses its netdev gives its settings back to its members */
 static void device_lost(struct rhca_dev *dev)
 {
 	rhca_slot_save(dev);
@@ -200,9 +197,9 @@ static struct notifier_block netdev_notifier = {
 };
 
 /**
- * rhca_link_init - Begin to make devices
+ * rhca_link_init - Start creating devices
  *
- * Netdevs that are there already are announced by the registration of the notifier.
+ * Registering the notifier announces the netdevs that exist already.
  *
  * Return: 0; -ENOMEM; -EBUSY when rdma_rxe is loaded and rxe_links=Y.
  */
@@ -238,7 +235,7 @@ err_exit_rxe_links:
 }
 
 /**
- * rhca_link_exit - Stop making devices, and remove all
+ * rhca_link_exit - Stop creating devices, and remove all
  */
 void rhca_link_exit(void)
 {

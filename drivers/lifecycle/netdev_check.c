@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Netdevs that a device of ours may be on. */
+/* Which netdevs can have a device of ours. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/if_vlan.h>
@@ -13,14 +13,14 @@
 #include "lifecycle/netdev_check.h"
 #include "lifecycle/others.h"
 
-/* Can there be a RoCE device on a netdev at all? Any context. */
+/* Can a netdev have a RoCE device at all? Any context. */
 bool rhca_netdev_can_roce(const struct net_device *ndev)
 {
 	return rhca_netdev_gid_types(ndev) & rhca_gid_types_enabled() &&
 	       !is_vlan_dev(ndev);
 }
 
-/* Why there can be no RoCE on it */
+/* Log why a netdev cannot have a RoCE device */
 static void explain(const struct net_device *ndev)
 {
 	if (!rhca_netdev_gid_types(ndev))
@@ -29,15 +29,15 @@ static void explain(const struct net_device *ndev)
 	else if (!(rhca_netdev_gid_types(ndev) & rhca_gid_types_enabled()))
 		pr_warn("%s carries RoCE v2 only, which roce_mode=v1 excludes\n",
 			netdev_name(ndev));
-	else /* ib_core gives its addresses to the device on the netdev below */
+	else /* ib_core adds its addresses to the device on the netdev below */
 		pr_warn("%s is a VLAN, whose addresses are GIDs of the RDMA device on %s: make that one\n",
 			netdev_name(ndev), netdev_name(vlan_dev_real_dev(ndev)));
 }
 
 /*
- * May a device of ours be on this netdev? Returns 0; -EINVAL for a VLAN, and when it carries no
- * RoCE version that is enabled; -EEXIST when there is one; -EBUSY when another driver serves it
- * or a LAG stands for it. The log says so.
+ * Can this netdev have a device of ours? Returns 0; -EINVAL for a VLAN, or if it supports no
+ * enabled RoCE version; -EEXIST if it has one; -EBUSY if another driver serves it or it is a member
+ * of a LAG. Logs the reason.
  */
 int rhca_netdev_check(struct net_device *ndev)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading netdevs=: "eth0,ens*,eth1+eth2" is a device on eth0, one on each
- * netdev whose name begins with ens, and one with two ports. "eth0:standin" is
- * one on eth0 while no other driver has one there.
+ * The parameter netdevs=: "eth0,ens*,eth1+eth2" asks for a device on eth0, one on each netdev whose
+ * name begins with ens, and one with two ports. "eth0:standin" asks for one on eth0 while no other
+ * driver has one there.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -31,7 +31,7 @@ static const char *wrong_name(const char *name)
 	return NULL;
 }
 
-/* Does a rule name a netdev in full? Patterns meet netdevs that nobody had in mind. */
+/* Does a rule name a netdev literally? A pattern may match netdevs that were not intended. */
 bool rhca_netdevs_rule_names(const struct rhca_netdevs_rule *rule,
 			     const char *name)
 {
@@ -70,7 +70,7 @@ static const char *parse_rule(struct rhca_netdevs_rule *rule, char *text)
 
 	if (text && strcmp(text, "standin"))
 		return "behind a colon comes standin and nothing else";
-	/* Another driver's device has its ports, and not those of a rule */
+	/* Another driver's device has its own ports, not those of a rule */
 	if (text && many)
 		return "a stand-in has one port";
 	rule->standin = text;
@@ -84,8 +84,8 @@ static const char *parse_rule(struct rhca_netdevs_rule *rule, char *text)
 }
 
 /*
- * Read the parameter; empty is no netdev at all. Returns 0; -EINVAL or -ENAMETOOLONG, and of
- * @netdevs only @netdevs->wrong has a meaning.
+ * Parse the parameter; an empty one matches no netdev. Returns 0; on -EINVAL or -ENAMETOOLONG only
+ * @netdevs->wrong is valid.
  */
 int rhca_netdevs_parse(struct rhca_netdevs *netdevs, const char *value)
 {
@@ -115,7 +115,7 @@ int rhca_netdevs_parse(struct rhca_netdevs *netdevs, const char *value)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_parse);
 
-/* The rule that a netdev falls under: the first with a pattern that matches, or NULL */
+/* The first rule with a pattern that matches a netdev, or NULL */
 const struct rhca_netdevs_rule *
 rhca_netdevs_match(const struct rhca_netdevs *netdevs, const char *name)
 {
@@ -130,10 +130,10 @@ rhca_netdevs_match(const struct rhca_netdevs *netdevs, const char *name)
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_match);
 
 /*
- * Can rules be meant for a netdev at all? A user namespace lets any user make network
- * namespaces, and netdevs there of any name. They must not become RDMA devices by themselves:
- * "rdma link add" wants the administrator, too. Hardware is there because the administrator has
- * moved it. @ndev: the netdev; the caller has a reference or RTNL.
+ * Do rules apply to a netdev at all? In a user namespace any user can create network namespaces,
+ * and netdevs of any name there. These must not become RDMA devices automatically, since "rdma link
+ * add" requires CAP_NET_ADMIN in the initial user namespace, too. Hardware counts: an administrator
+ * has moved it there. The caller holds a reference or RTNL.
  */
 bool rhca_netdevs_concern(const struct net_device *ndev)
 {
@@ -184,7 +184,7 @@ static const struct kernel_param_ops netdevs_ops = {
 module_param_cb(netdevs, &netdevs_ops, NULL, 0444);
 MODULE_PARM_DESC(netdevs, "netdevs that get an RDMA device by themselves: names or shell patterns, comma separated; eth1+eth2 is one device with two ports, eth0:standin one while no other driver has a device there (default: none)");
 
-/* The rule of netdevs= for a netdev, or NULL. The caller has a reference or RTNL. */
+/* The rule of netdevs= for a netdev, or NULL. The caller holds a reference or RTNL. */
 const struct rhca_netdevs_rule *
 rhca_netdevs_rule_of(const struct net_device *ndev)
 {
@@ -192,7 +192,7 @@ rhca_netdevs_rule_of(const struct net_device *ndev)
 	       rhca_netdevs_match(&auto_netdevs, ndev->name) : NULL;
 }
 
-/* Is there a rule that does not concern a netdev? The caller has a reference or RTNL. */
+/* Does a rule match a netdev to which rules do not apply? The caller holds a reference or RTNL. */
 bool rhca_netdevs_leave_out(const struct net_device *ndev)
 {
 	return !rhca_netdevs_concern(ndev) &&
@@ -200,8 +200,8 @@ bool rhca_netdevs_leave_out(const struct net_device *ndev)
 }
 
 /*
- * The netdevs of all ports of a rule, of which @ndev is one, into @port, in order and with a
- * reference to each, for dev_put(). Returns how many there are up to the first that is missing.
+ * Find the netdevs of all ports of a rule, in order; @ndev is one of them. The caller puts each
+ * with dev_put(). Returns how many there are before the first that is missing.
  */
 u32 rhca_netdevs_find_ports(const struct rhca_netdevs_rule *rule,
 			    struct net_device *ndev, struct net_device **port)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The module parameter netdevs=: on which netdevs devices appear by themselves. */
+/* The module parameter netdevs=: which netdevs get devices automatically. */
 #ifndef RHCA_LIFECYCLE_NETDEVS_H
 #define RHCA_LIFECYCLE_NETDEVS_H
 
@@ -18,10 +18,10 @@ struct rhca_netdevs_rule {
 
 /* The parsed parameter */
 struct rhca_netdevs {
-	char text[RHCA_NETDEVS_BYTES];	/* what the patterns point into */
+	char text[RHCA_NETDEVS_BYTES];	/* the patterns point into this */
 	struct rhca_netdevs_rule rule[RHCA_MAX_NETDEV_RULES];
 	u32 num_rules;
-	/* Why the text was refused, in words, or NULL */
+	/* Why the text was refused, or NULL */
 	const char *wrong;
 };
 

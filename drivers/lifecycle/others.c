@@ -2,8 +2,8 @@
 /*
  * Devices of other drivers, and which netdevs they serve.
  *
- * ib_core finds a device by its netdev only where the driver has bound it; adapters
- * answer when they are asked for theirs.
+ * ib_core finds a device by its netdev only if the driver has bound it; drivers of adapters have
+ * get_netdev() instead.
  */
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -20,7 +20,7 @@ struct other_device {
 static LIST_HEAD(other_devices);
 static DEFINE_MUTEX(other_devices_mutex);	/* protects the list */
 
-/* ib_core tells @client of a device of another driver. May sleep. Returns 0 or -ENOMEM. */
+/* ib_core has added a device of another driver. May sleep. Returns 0 or -ENOMEM. */
 int rhca_others_add(struct ib_client *client, struct ib_device *ibdev)
 {
 	struct other_device *other = kzalloc(sizeof(*other), GFP_KERNEL);
@@ -35,7 +35,7 @@ int rhca_others_add(struct ib_client *client, struct ib_device *ibdev)
 	return 0;
 }
 
-/* That device is being unregistered. May sleep. */
+/* The device is being unregistered. May sleep. */
 void rhca_others_remove(struct other_device *other)
 {
 	mutex_lock(&other_devices_mutex);
@@ -78,7 +78,7 @@ static bool adapter_serves(const struct net_device *ndev, char *name,
 	return found;
 }
 
-/* Does another driver have a device on this netdev? @name: gets its name. May sleep. */
+/* Does another driver have a device on this netdev? Copies its name to @name. May sleep. */
 bool rhca_others_serve(struct net_device *ndev, char *name, size_t bytes)
 {
 	struct ib_device *ibdev = ib_device_get_by_netdev(ndev,
@@ -105,9 +105,9 @@ static bool is_listed(const struct ib_device *ibdev)
 }
 
 /*
- * Does another driver have a device on this netdev, or nearly? ib_core binds a device to its
- * netdev before it tells clients of it, and after it tells them that it goes. May sleep.
- * Returns 1 or 0; -EAGAIN while a device is bound that clients do not know.
+ * Does another driver have a device on this netdev? ib_core binds a device to its netdev before it
+ * adds the device to clients, and unbinds it after it has removed it from them. May sleep. Returns
+ * 1 or 0; -EAGAIN while a device is bound that clients do not see.
  */
 int rhca_others_rival(struct net_device *ndev)
 {

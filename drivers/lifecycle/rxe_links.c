@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * "rdma link add ... type rxe" for scripts that were written for the in-tree
- * driver, where the administrator wants them to get a device of ours. ib_core
- * has one maker for each type, so rdma_rxe cannot be loaded meanwhile.
+ * "rdma link add ... type rxe" for scripts written for the in-tree driver, if the administrator
+ * wants a device of ours for them. ib_core has one set of link ops for each type, so rdma_rxe
+ * cannot be loaded meanwhile.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -40,8 +40,8 @@ static struct notifier_block module_notifier = {
 };
 
 /*
- * Keep rdma_rxe out, if the parameter asks for it. Returns 0, or -EBUSY when rdma_rxe is
- * loaded; the log says so.
+ * Refuse to let rdma_rxe load, if the parameter says so. Returns 0; -EBUSY, with a message, when
+ * rdma_rxe is loaded already.
  */
 int rhca_rxe_links_init(void)
 {
@@ -67,7 +67,7 @@ void rhca_rxe_links_exit(void)
 		unregister_module_notifier(&module_notifier);
 }
 
-/* Make links of type rxe, if the parameter asks for it */
+/* Register link type rxe, if the parameter says so */
 void rhca_rxe_links_start(void)
 {
 	if (rxe_links)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Slots: what is known of a netdev that has, had or shall have a device: the settings,
- * and what the user wanted. A slot stays with a netdev that changes its namespace. A
- * netdev that takes the place of another on the same hardware inherits it.
+ * Slots: the state kept for a netdev that has, had or should have a device: its settings and the
+ * user's wish. A slot stays with a netdev that moves to another namespace; a netdev that replaces
+ * another one on the same hardware inherits it.
  */
 #include <linux/jiffies.h>
 #include <linux/netdevice.h>
@@ -15,10 +15,10 @@
 #include "core/rules/netdev.h"
 
 LIST_HEAD(rhca_slots);
-DEFINE_MUTEX(rhca_slots_mutex);	/* protects it, and what is in it */
-static bool closed;			/* likewise: the module goes, there are no slots */
+DEFINE_MUTEX(rhca_slots_mutex);	/* protects the list and the slots */
+static bool closed;			/* likewise: the module is being removed; no slots */
 
-/* The slot of a netdev. rhca_slots_mutex held. Returns NULL: it has none. */
+/* The slot of a netdev, or NULL. rhca_slots_mutex held. */
 struct rhca_slot *rhca_slot_find(const struct net_device *ndev)
 {
 	struct rhca_slot *slot;
@@ -31,9 +31,9 @@ struct rhca_slot *rhca_slot_find(const struct net_device *ndev)
 }
 
 /*
- * The slot of a netdev, which it gets if it has none. @goes: it may be one that is being
- * unregistered: rhca_slot_netdev_goes() looks at it afterwards. May sleep; rhca_slots_mutex held.
- * Returns NULL: no memory, or the netdev has gone, or the module goes.
+ * Find or create the slot of a netdev. @goes: also if it is being unregistered, since
+ * rhca_slot_netdev_goes() cleans up afterwards. May sleep; rhca_slots_mutex held. Returns NULL if
+ * there is no memory, or the netdev or this module is being removed.
  */
 struct rhca_slot *rhca_slot_get(const struct net_device *ndev, bool goes)
 {
@@ -49,7 +49,7 @@ struct rhca_slot *rhca_slot_get(const struct net_device *ndev, bool goes)
 	return slot;
 }
 
-/* Nothing is known of a netdev any more. rhca_slots_mutex held. */
+/* Free a slot. rhca_slots_mutex held. */
 void rhca_slot_forget(struct rhca_slot *slot)
 {
 	list_del(&slot->entry);
@@ -59,10 +59,10 @@ void rhca_slot_forget(struct rhca_slot *slot)
 /* --- flags -------------------------------------------------------------------------- */
 
 /**
- * rhca_slot_set - Something is so of a netdev, or not any more
+ * rhca_slot_set - Set or clear flags of a netdev
  * @ndev: the netdev
- * @flags: what, of enum rhca_slot_flag
- * @on: it is so
+ * @flags: of enum rhca_slot_flag
+ * @on: set them
  *
  * Context: may sleep; RTNL may be held.
  * Return: 0 or -ENOMEM.
@@ -81,9 +81,9 @@ int rhca_slot_set(const struct net_device *ndev, unsigned int flags, bool on)
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set);
 
 /**
- * rhca_slot_is_set - Is something so of a netdev?
+ * rhca_slot_is_set - Is any of these flags of a netdev set?
  * @ndev: the netdev
- * @flags: what: one of these
+ * @flags: of enum rhca_slot_flag
  *
  * Context: may sleep; RTNL may be held.
  */
@@ -97,9 +97,9 @@ bool rhca_slot_is_set(const struct net_device *ndev, unsigned int flags)
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_is_set);
 
 /*
- * What is due is decided on, and no more due. Is it its turn? Not if something has happened to
- * the netdev since it was looked at: who makes something due, again, sets RHCA_SLOT_KICKED with
- * it. May sleep; RTNL may be held.
+ * Clear @flag and return whether it was set. If the netdev was kicked since its facts were
+ * collected, leave the flag set and return false: code that sets it again also sets
+ * RHCA_SLOT_KICKED. May sleep; RTNL may be held.
  */
 bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag)
 {
@@ -116,8 +116,8 @@ bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag)
 }
 
 /*
- * A look at netdevs begins. Those that were to be looked at later are to be looked at now.
- * @lost: a device has left that may have been in the way of rules. May sleep.
+ * Start a pass over netdevs: kick those that were to be looked at later. @lost: a device was
+ * removed that may have been in the way of rules. May sleep.
  */
 void rhca_slot_look_anew(bool lost)
 {
@@ -137,8 +137,8 @@ void rhca_slot_look_anew(bool lost)
 }
 
 /*
- * A netdev that is to be looked at. May sleep. Returns with a reference, for dev_put(), once
- * for each time that RHCA_SLOT_KICKED was set; NULL: none.
+ * Take the next kicked netdev and clear RHCA_SLOT_KICKED. May sleep. Returns it with a reference,
+ * for dev_put(), or NULL.
  */
 struct net_device *rhca_slot_take_kicked(void)
 {
@@ -151,7 +151,7 @@ struct net_device *rhca_slot_take_kicked(void)
 		if (!slot->ndev || !(slot->flags & RHCA_SLOT_KICKED))
 			continue;
 		slot->flags &= ~RHCA_SLOT_KICKED;
-		/* The slot has it to compare; it is there as long as the slot says so */
+		/* Const in the slot, which only compares it; valid as long as the slot has it */
 		ndev = (struct net_device *)slot->ndev;
 		dev_hold(ndev);
 		break;
@@ -172,7 +172,7 @@ bool rhca_slot_is_unwanted(const struct net_device *ndev)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_is_unwanted);
 
-/* One that is being removed, or moves to another RDMA namespace, has it when it is back */
+/* If the device is moving to another RDMA namespace, the wish applies once it is back */
 static void set_wish(struct rhca_slot *slot, const struct rhca_dev *dev,
 		     enum rhca_wish wish)
 {
@@ -183,8 +183,8 @@ static void set_wish(struct rhca_slot *slot, const struct rhca_dev *dev,
 }
 
 /*
- * A device was made because somebody has asked for it, or a @rule of netdevs=. May sleep, RTNL
- * not held: the netdev may have moved since, and its wish ended.
+ * A device was created for "rdma link add" or a @rule of netdevs=. May sleep, RTNL not held: if the
+ * netdev has moved since, the wish has ended.
  */
 void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 			const struct rhca_netdevs_rule *rule)
@@ -209,7 +209,7 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_wish);
 
-/* The netdevs that a device is on. @dev: the device, which has all of them. RTNL held. */
+/* Record the netdevs of a device, which must have all of them. RTNL held. */
 void rhca_slot_note_ports(const struct rhca_dev *dev, struct rhca_slot_ports *ports)
 {
 	*ports = (struct rhca_slot_ports) { .serial = dev->serial };
@@ -219,8 +219,8 @@ void rhca_slot_note_ports(const struct rhca_dev *dev, struct rhca_slot_ports *po
 }
 
 /*
- * A device is removed that is to be there again, on all of @ports, unless there is another one
- * before, or a netdev goes or moves. May sleep; RTNL may be held. Returns 0 or -ENOMEM.
+ * A device on @ports is being removed and must be created again, unless another one is created
+ * first, or a netdev is unregistered or moved. May sleep; RTNL may be held. Returns 0 or -ENOMEM.
  */
 int rhca_slot_set_returns(const struct net_device *ndev,
 			  const struct rhca_slot_ports *ports)
@@ -238,7 +238,7 @@ int rhca_slot_set_returns(const struct net_device *ndev,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_returns);
 
-/* The slot of the device that is to be on a netdev again */
+/* The slot whose device is due to be created again, with @ndev as one of its ports */
 static const struct rhca_slot *find_returning(const struct net_device *ndev)
 {
 	const struct rhca_slot *slot;
@@ -256,9 +256,9 @@ static const struct rhca_slot *find_returning(const struct net_device *ndev)
 }
 
 /*
- * The device that returns to a netdev, for a LAG in its place, and its partitions there. May
- * sleep; RTNL held, or the caller has a reference. Returns false: there is none, or not one
- * that a LAG can stand for.
+ * The device that is due to be created again on a netdev, and its partitions, for a LAG to replace
+ * it. The caller holds RTNL or a reference. May sleep. Returns false if there is none, or none that
+ * a LAG can replace.
  */
 bool rhca_slot_returning(const struct net_device *ndev,
 			 struct rhca_lag_replaced *device,
@@ -283,8 +283,8 @@ bool rhca_slot_returning(const struct net_device *ndev,
 }
 
 /*
- * A pair ends: the rule that it was in the way of is due, unless a device returns to its second
- * netdev, @ndev, which may be NULL. rhca_slots_mutex held.
+ * A pair ends, so the rule that it blocked is due, unless a device is due to be created again on
+ * @ndev, its second netdev, which may be NULL. rhca_slots_mutex held.
  */
 void rhca_slot_follow_rule(const struct net_device *ndev)
 {
@@ -297,7 +297,7 @@ void rhca_slot_follow_rule(const struct net_device *ndev)
 	slot->flags |= RHCA_SLOT_RULE_DUE | RHCA_SLOT_KICKED;
 }
 
-/* The wish for a pair ends, be there a LAG of it by now, or not. rhca_slots_mutex held. */
+/* Forget a pair, whether or not its LAG exists. rhca_slots_mutex held. */
 void rhca_slot_end_pair(struct rhca_slot *first)
 {
 	struct net_device *second = rhca_netdev_get(&first->pair);
@@ -316,8 +316,8 @@ static void set_pair(struct rhca_slot *first, const struct net_device *second)
 }
 
 /*
- * The user has joined a netdev, which is to be looked at, to another one; or parted them: NULL.
- * May sleep. Returns 0 or -ENOMEM.
+ * Join a netdev to a second one, or part them (@second is NULL), and kick it. May sleep. Returns 0
+ * or -ENOMEM.
  */
 int rhca_slot_set_pair(const struct net_device *first,
 		       const struct net_device *second)
@@ -334,8 +334,8 @@ int rhca_slot_set_pair(const struct net_device *first,
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_pair);
 
 /*
- * A netdev and the one that it was joined to cannot have one device. Whom the user has joined
- * it to since that was looked at is to be looked at first. May sleep.
+ * The two netdevs of a pair cannot have one device: forget the pair. If the netdev was kicked,
+ * leave it: the user may have joined it to another one since. May sleep.
  */
 void rhca_slot_give_up_pair(const struct net_device *first)
 {
@@ -349,8 +349,8 @@ void rhca_slot_give_up_pair(const struct net_device *first)
 }
 
 /*
- * The netdev that the user has joined to this one. May sleep; the caller has a reference.
- * Returns with a reference, for dev_put(); NULL: there is none.
+ * The first netdev of a pair, given its second, to which the caller holds a reference. May sleep.
+ * Returns it with a reference, for dev_put(), or NULL.
  */
 struct net_device *rhca_slot_joined_to(const struct net_device *second)
 {
@@ -369,9 +369,9 @@ struct net_device *rhca_slot_joined_to(const struct net_device *second)
 	return first;
 }
 
-/* --- what is known, and followed from it -------------------------------------------- */
+/* --- state and decisions ------------------------------------------------------------ */
 
-/* What is known of a netdev; all zero if it has no slot. May sleep; RTNL may be held. */
+/* Copy what decides on a netdev; all zero without a slot. May sleep; RTNL may be held. */
 void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known)
 {
 	const struct rhca_slot *slot;
@@ -393,9 +393,9 @@ void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_read);
 
 /*
- * The table of decisions was asked for a netdev. May sleep. Returns since when, in jiffies, the
- * same row matches, and the netdev has the same; or since another driver's device began to
- * change before, since the end of that is no event.
+ * Record a decision. May sleep. Returns since when, in jiffies, the same row matches with the same
+ * device. If another driver's device was changing before, that time counts too, since the end of
+ * the change raises no event.
  */
 unsigned long rhca_slot_decided(const struct net_device *ndev,
 				const struct rhca_slot_facts *f,
@@ -420,8 +420,8 @@ unsigned long rhca_slot_decided(const struct net_device *ndev,
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_decided);
 
 /*
- * Nobody hears of netdevs that go any more, which slots point to: what is told of devices until
- * the last one has ended finds no slot, and makes none
+ * Free all slots. The netdev notifier, which keeps their pointers valid, is unregistered by now:
+ * later device events find no slot and create none
  */
 void rhca_slot_exit(void)
 {

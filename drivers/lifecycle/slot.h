@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Slots: what is known of netdevs */
+/* Slots: the state kept for netdevs */
 #ifndef RHCA_LIFECYCLE_SLOT_H
 #define RHCA_LIFECYCLE_SLOT_H
 
@@ -17,34 +17,34 @@
 
 struct rhca_netdevs_rule;
 
-/* What is or is not so of a netdev */
+/* State of a netdev */
 enum rhca_slot_flag {
-	RHCA_SLOT_WAS_HARDWARE	= BIT(0),	/* hardware of ours served it until it went */
-	/* Its user wants no LAG of it; forgotten when it is unregistered */
+	RHCA_SLOT_WAS_HARDWARE	= BIT(0),	/* our hardware device there was withdrawn */
+	/* The user wants no LAG with it; forgotten when it is unregistered */
 	RHCA_SLOT_LAG_OFF	= BIT(1),
 	/*
-	 * Of a bond: it is no LAG until a device is made on it or on a member, or it gets or
-	 * loses one. Its members' P_Key tables differed when it was last looked at, or its
-	 * user has removed a device of its own: neither end has a LAG appear
+	 * On a bond: no LAG until a device is created on it or on a member, or a member is added or
+	 * removed. Set if its members' P_Key tables differed, or the user removed a device on the
+	 * bond itself: undoing either must not create a LAG
 	 */
 	RHCA_SLOT_LAG_WAITS	= BIT(2),
-	/* Of a bond: its LAG could not be made, and it is none until it gets or loses a member */
+	/* On a bond: creating its LAG failed; no retry until a member is added or removed */
 	RHCA_SLOT_LAG_FAILED	= BIT(3),
-	RHCA_SLOT_RULE_DUE	= BIT(4),	/* of netdevs=: it is new, or has a new name */
+	RHCA_SLOT_RULE_DUE	= BIT(4),	/* of netdevs=: the netdev is new or renamed */
 	/*
-	 * A rule matched while another device was there still. If that leaves since it has
-	 * lost its netdev, or is a pair that ends, the rule is due
+	 * A rule matched while there was still another device. If that is removed because it lost
+	 * its netdev, or was a pair that ended, the rule is due
 	 */
 	RHCA_SLOT_RULE_MISSED	= BIT(5),
-	RHCA_SLOT_KICKED	= BIT(6),	/* something has happened: look at it */
-	RHCA_SLOT_LATER		= BIT(7),	/* look at it again, then */
-	RHCA_SLOT_TOLD		= BIT(8),	/* the log says why hardware does not serve it */
+	RHCA_SLOT_KICKED	= BIT(6),	/* an event occurred: look at it */
+	RHCA_SLOT_LATER		= BIT(7),	/* look again when its delay is over */
+	RHCA_SLOT_TOLD		= BIT(8),	/* logged why hardware does not serve it */
 	/*
-	 * Its device was removed, which its user did not ask for: it has one again when it
-	 * can, which is when the LAG has ended that stands for it
+	 * Its device was removed, but not by its user: create it again as soon as possible, which
+	 * may be when the LAG that replaces it ends
 	 */
 	RHCA_SLOT_RETURNS	= BIT(9),
-	/* So it is of the LAG on it, a bond or the first of a pair */
+	/* The same for the LAG on it, a bond or the first of a pair */
 	RHCA_SLOT_LAG_RETURNS	= BIT(10),
 };
 
@@ -52,10 +52,10 @@ enum rhca_slot_flag {
 struct rhca_slot_ports {
 	u32 serial;					/* its number */
 	u32 num;					/* how many */
-	struct rhca_netdev_id netdev[RHCA_MAX_PORTS];	/* which, in the order of its ports */
+	struct rhca_netdev_id netdev[RHCA_MAX_PORTS];	/* in the order of its ports */
 };
 
-/* By which a netdev is known that takes another one's place, after a reload of hardware */
+/* Identifies a netdev that replaces another after a reload of its hardware */
 struct rhca_slot_hardware {
 	char parent[64];			/* name of the netdev's parent device */
 	u8 perm_addr[MAX_ADDR_LEN];		/* all zero: none, as of a virtual function */
@@ -63,16 +63,16 @@ struct rhca_slot_hardware {
 	unsigned int devlink_port;		/* of switches: ports may have one address */
 };
 
-/* What is known of a netdev */
+/* A slot: the state kept for a netdev */
 struct rhca_slot {
-	struct list_head entry;			/* of those without @ndev the last to go is last */
-	const struct net_device *ndev;		/* until the notifier takes it away; then NULL */
-	struct rhca_slot_hardware hardware;	/* that it was on, once @ndev is NULL */
+	struct list_head entry;			/* of those without @ndev the latest is last */
+	const struct net_device *ndev;		/* NULL once it is unregistered */
+	struct rhca_slot_hardware hardware;	/* valid once @ndev is NULL */
 	enum rhca_wish wish;			/* what the user has asked for */
 	/*
-	 * That it was removed: the wish until then, and the device's number, by which it is
-	 * known when it is back (0: none). One that moves to another RDMA namespace looks
-	 * removed on its way
+	 * The device was removed: its number (0: none), to recognise it if it is registered again,
+	 * and the wish before that. A device that moves to another RDMA namespace looks removed on
+	 * its way
 	 */
 	enum rhca_wish wish_before;
 	u32 removed;
@@ -83,21 +83,21 @@ struct rhca_slot {
 	bool has_settings;
 	struct rhca_settings settings;		/* of the last port on it that was saved */
 	struct rhca_settings lag;		/* of a LAG, with RHCA_SLOT_LAG_RETURNS */
-	/* What was decided last, and on what; row 0: nothing, on this netdev, where it is */
+	/* The last decision, and the facts it was based on; row 0: none yet for this netdev */
 	enum rhca_slot_row row;
 	enum rhca_slot_has has;
-	bool changing;				/* another driver's device was */
-	unsigned long since;			/* when this became so, in jiffies */
+	bool changing;				/* another driver's device was changing */
+	unsigned long since;			/* when it was first decided so, in jiffies */
 };
 
-/* What decides on a netdev's device, and is kept of it */
+/* Kept state that decides on a netdev's device */
 struct rhca_slot_known {
 	enum rhca_wish wish;			/* what the user has asked for */
 	const struct rhca_netdevs_rule *rule;	/* of netdevs=, if that is the wish */
 	struct rhca_netdev_id pair;		/* that the user has joined this one to */
 	unsigned int flags;			/* of enum rhca_slot_flag */
-	struct rhca_slot_ports ports;		/* with RHCA_SLOT_RETURNS, what the device was on */
-	bool tenants;				/* its next device has other partitions */
+	struct rhca_slot_ports ports;		/* with RHCA_SLOT_RETURNS, of that device */
+	bool tenants;				/* partitions other than the default one */
 };
 
 /* For slot_events.c */

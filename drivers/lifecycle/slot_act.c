@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Devices are made and removed, by the best backend there is: hardware before software, which
- * serves where hardware fails. What the user has set for its ports goes along, under the same
- * name.
+ * Creation and removal of devices with the best backend: hardware before software, which serves
+ * where hardware fails. The new device keeps the name of the old one and the settings of its ports.
  *
- * A port whose partitions are not the default ones stays with software: hardware
- * has but one, and isolation between partitions would be lost.
+ * A port with partitions other than the default one stays with software: hardware has only the
+ * default one, and isolation between partitions would be lost.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -41,7 +40,7 @@ static void free_settings(const struct rhca_dev_spec *spec)
 		kfree(spec->settings[i]);
 }
 
-/* What is kept for its ports goes into @spec, for free_settings() */
+/* Copy the kept settings of its ports to @spec, for free_settings() */
 static int use_settings(struct rhca_dev_spec *spec)
 {
 	struct rhca_settings *settings;
@@ -66,8 +65,8 @@ static int use_settings(struct rhca_dev_spec *spec)
 }
 
 /*
- * The old device of that name may be held for a moment by who looks at it. A name
- * that the user gives is taken, or refused, as it is.
+ * References may keep the old device of that name for a moment: retry. A name given by the user is
+ * tried once.
  */
 static int create_under_name(struct rhca_dev_spec *spec)
 {
@@ -84,7 +83,7 @@ static int create_under_name(struct rhca_dev_spec *spec)
 	return ret;
 }
 
-/* Hardware that cannot serve after all does not cost the port its device */
+/* If hardware fails, fall back to software */
 static int create_by(struct rhca_dev_spec *spec, struct rhca_offer *offer)
 {
 	const struct rhca_backend_ops *software = spec->backend;
@@ -106,10 +105,10 @@ static int create_by(struct rhca_dev_spec *spec, struct rhca_offer *offer)
 }
 
 /*
- * Make a device, by the best backend there is; that of @spec can always. Hardware serves single
- * ports only: of devices with several it would have to own all. May sleep, RTNL not held.
- * Returns as rhca_dev_create(). After -EALREADY hardware will serve, once its last device has
- * gone. -ENOMEM also where what was set before cannot be taken over.
+ * Create a device with hardware that offers, else with the backend of @spec. Hardware serves only
+ * devices with one port: of several it would have to own all. May sleep, RTNL not held. Returns as
+ * rhca_dev_create(); -EALREADY: hardware will serve once its last device is freed; -ENOMEM also if
+ * the kept settings cannot be copied.
  */
 int rhca_choice_create(struct rhca_dev_spec *spec)
 {
@@ -137,8 +136,8 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_choice_create);
 /* --- for the slots ---------------------------------------------------------------- */
 
 /*
- * Make a device on netdevs that may have one; the backend of @spec is chosen here. May sleep,
- * RTNL not held. Returns as rhca_netdev_check() and rhca_choice_create().
+ * Create a device after checking its netdevs; chooses the backend of @spec. May sleep, RTNL not
+ * held. Returns as rhca_netdev_check() and rhca_choice_create().
  */
 int rhca_slot_create(struct rhca_dev_spec *spec)
 {
@@ -146,7 +145,7 @@ int rhca_slot_create(struct rhca_dev_spec *spec)
 	int ret;
 
 	spec->backend = &rhca_sw_backend;
-	/* It is not wanted elsewhere: where they have moved by then, there is none */
+	/* If they move to another namespace meanwhile, create none */
 	if (!spec->net)
 		spec->net = dev_net(spec->netdevs[0]);
 	for (i = 0; i < spec->num_ports; i++) {
@@ -157,7 +156,7 @@ int rhca_slot_create(struct rhca_dev_spec *spec)
 	return rhca_choice_create(spec);
 }
 
-/* Make a device where another driver has none, or hardware has gone */
+/* Create a stand-in where another driver has no device, or hardware was withdrawn */
 void rhca_slot_stand_in(struct net_device *ndev)
 {
 	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
@@ -172,7 +171,7 @@ void rhca_slot_stand_in(struct net_device *ndev)
 	pr_warn("no stand-in on %s: error %d\n", netdev_name(ndev), ret);
 }
 
-/* Make the device that a rule of netdevs= asks for, when the last of its netdevs has come */
+/* Create the device that a rule of netdevs= asks for, once all of its netdevs exist */
 void rhca_slot_create_by_rule(struct net_device *ndev,
 			      const struct rhca_netdevs_rule *rule)
 {
@@ -196,9 +195,9 @@ void rhca_slot_create_by_rule(struct net_device *ndev,
 }
 
 /*
- * Remove a device, of which the netdev is to have none. The next one has its settings; of a
- * LAG, those that it stands for. Nobody waits for its end, which its users may put off: that is
- * an event. @why: what the log says of the netdev. May sleep, RTNL not held.
+ * Remove a netdev's device and keep its settings for the next one; those of a LAG for its members'
+ * devices. Does not wait for the end, which users of the device can delay: that raises an event.
+ * @why: logged after the netdev's name. May sleep, RTNL not held.
  */
 void rhca_slot_remove(struct net_device *ndev, const char *why)
 {
@@ -213,7 +212,7 @@ void rhca_slot_remove(struct net_device *ndev, const char *why)
 		pr_info("%s %s\n", netdev_name(ndev), why);
 }
 
-/* Say what has become of an offer to serve a netdev. @ret: 0, or why it is not taken. */
+/* Log the result of an offer to serve a netdev. @ret: 0, or why it is not used. */
 void rhca_slot_tell_of_offer(const struct net_device *ndev, int ret)
 {
 	trace_rhca_netdev(ndev->name, "hardware offers to serve", ret);
@@ -222,7 +221,7 @@ void rhca_slot_tell_of_offer(const struct net_device *ndev, int ret)
 			netdev_name(ndev), ret);
 }
 
-/* Make a device that hardware offers */
+/* Create a device that hardware offers */
 void rhca_slot_create_by_offer(struct net_device *ndev)
 {
 	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
@@ -230,7 +229,7 @@ void rhca_slot_create_by_offer(struct net_device *ndev)
 	rhca_slot_tell_of_offer(ndev, rhca_slot_create(&spec));
 }
 
-/* Looked at again when its partitions cannot change any more */
+/* Check partitions after saving, which freezes them */
 static bool may_give_up(struct rhca_dev *dev, bool tenants)
 {
 	struct rhca_pkey_table pkeys;
@@ -245,8 +244,8 @@ static bool may_give_up(struct rhca_dev *dev, bool tenants)
 }
 
 /*
- * Of one that somebody else removes nothing returns because of this, nor does it to a netdev
- * that has gone or moved, which RTNL keeps from happening meanwhile
+ * Claim a device for removal, to be created again. Not if it is being removed already, or a netdev
+ * was unregistered or moved, which RTNL prevents meanwhile
  */
 static bool claim_to_return(struct rhca_dev *dev)
 {
@@ -265,10 +264,10 @@ static bool claim_to_return(struct rhca_dev *dev)
 }
 
 /*
- * Remove the device on a netdev for another one: hardware's, or a LAG. That is made when this
- * one has ended; this one again, should there be no reason for the other one any more; and
- * none, should its user remove it. @tenants: the other one may have partitions. May sleep, RTNL
- * not held. Returns whether it is being removed by this.
+ * Remove the device on a netdev for a better one: hardware, or a LAG, which is created when this
+ * one has ended. If by then the reason is gone this one is created again; if the user removes it,
+ * none is. @tenants: the new one can have partitions. May sleep, RTNL not held. Returns whether
+ * this call removes it.
  */
 bool rhca_slot_make_room(struct net_device *ndev, bool tenants)
 {
@@ -299,7 +298,7 @@ static bool port_is_free(const struct rhca_netdev_id *port)
 	return !served;
 }
 
-/* Has a member's device ended, and what was made on its netdevs since? If not it is removed */
+/* Are a member's netdevs without a device? Those that there are get removed */
 static bool has_made_room(const struct rhca_lag_replaced *old)
 {
 	bool is_free = true;
@@ -310,7 +309,7 @@ static bool has_made_room(const struct rhca_lag_replaced *old)
 	return is_free;
 }
 
-/* One that rdma_rxe has taken along has what was set for it */
+/* If rdma_rxe has removed the LAG, create it with its old settings */
 static int create_lag(struct net_device *first, struct net_device *second,
 		      struct rhca_lag_members *members)
 {
@@ -337,7 +336,7 @@ static int create_lag(struct net_device *first, struct net_device *second,
 	return ret;
 }
 
-/* What cannot be made is no wish any more: its members' devices return */
+/* On failure drop the LAG: its members' devices are created again */
 static int make_lag(struct net_device *first, struct net_device *second,
 		    struct rhca_lag_members *members)
 {
@@ -359,10 +358,10 @@ static int make_lag(struct net_device *first, struct net_device *second,
 }
 
 /*
- * Make one device in place of those of a bond's or pair's members, which go as if they were
- * unplugged. When all have ended, which are events, the new one is made. @first: the bond, or
- * the first of the pair. May sleep, RTNL not held. Returns 0, or why it could not be made: its
- * members are to be looked at.
+ * Create one device in place of those of the members of a bond or pair. Those are removed first, as
+ * on hot unplug, and each end is an event that leads here again. @first: the bond, or the first of
+ * the pair. May sleep, RTNL not held. Returns 0, or an error, after which the caller kicks the
+ * members.
  */
 int rhca_slot_make_lag(struct net_device *first)
 {
@@ -394,7 +393,7 @@ static bool find_ports(const struct rhca_slot_ports *ports,
 	return true;
 }
 
-/* On the netdevs that it was on, which need not be there any more */
+/* Create a device on its old netdevs, some of which may not exist any more */
 static int create_again(const struct rhca_slot_ports *ports)
 {
 	struct rhca_dev_spec spec = {};
@@ -409,9 +408,9 @@ static int create_again(const struct rhca_slot_ports *ports)
 }
 
 /*
- * Make a device again that its user did not ask to be removed. Tried once, unless hardware has
- * a device that is ending: that is an event. A user may be quicker, and the netdev may have
- * gone, or moved, since this was decided on.
+ * Create a device again that was removed, but not by its user. Tried once, except while hardware's
+ * last device is ending, which raises an event. Since the decision, the user may have created one,
+ * or the netdev may have been unregistered or moved.
  */
 void rhca_slot_bring_back(struct net_device *ndev)
 {

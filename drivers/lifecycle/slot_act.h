@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Devices are made and removed, one netdev at a time. */
+/* Creation and removal of devices, one netdev at a time. */
 #ifndef RHCA_LIFECYCLE_SLOT_ACT_H
 #define RHCA_LIFECYCLE_SLOT_ACT_H
 

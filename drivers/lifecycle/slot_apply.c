@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Netdevs get the devices that they should have (slot_wants.c). Events come in contexts
- * that must not make or remove devices, so they only kick: one work item then looks at
- * the netdevs that may be concerned, one after the other, and acts.
- *
- * The rows of the table that is_acted_on() lists are acted on here.
+ * Apply the decisions of slot_wants.c. Events arrive in contexts that must not create or remove
+ * devices, so they only kick: one work item then looks at the netdevs that may be affected, one
+ * after the other, and acts on the rows that is_acted_on() lists.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -31,18 +29,18 @@ static void act(struct work_struct *work);
 static struct workqueue_struct *slots_wq;
 static DECLARE_DELAYED_WORK(act_work, act);
 static bool running;
-/* Bits of happened: what has, to no netdev in particular */
+/* Bits of happened: events of no particular netdev */
 enum {
 	ALL_KICKED,
-	DEVICE_LOST,	/* which may have been in the way of rules */
+	DEVICE_LOST,	/* it may have blocked rules */
 };
 
 static unsigned long happened;
 
 /*
- * A rule names the netdev. What the table refuses is refused in words, and forgotten.
- * What is in the way may be on its way to another RDMA namespace, or to its end. Returns
- * whether it was the rule's turn.
+ * Create the device of a rule. If the table says no, the reason is logged and the rule forgotten.
+ * If a device is in the way, it may be moving to another RDMA namespace or ending: the rule is kept
+ * as missed. Returns whether the rule was handled.
  */
 static bool apply_rule(struct net_device *ndev, const struct rhca_slot_facts *f,
 		       const struct rhca_slot_decision *d)
@@ -66,7 +64,7 @@ static bool apply_rule(struct net_device *ndev, const struct rhca_slot_facts *f,
 
 /* --- when it is due --------------------------------------------------------------- */
 
-static unsigned long next_look;		/* jiffies until then; only act() uses it */
+static unsigned long next_look;		/* in jiffies; only used in act() */
 
 static void look_later(const struct net_device *ndev, unsigned long delay)
 {
@@ -74,14 +72,14 @@ static void look_later(const struct net_device *ndev, unsigned long delay)
 	next_look = min(next_look, delay);
 }
 
-/* Has the same followed from the facts for as long as the table says? */
+/* Has the decision been the same for as long as the table says? */
 static bool has_settled(const struct net_device *ndev,
 			const struct rhca_slot_facts *f,
 			const struct rhca_slot_decision *d)
 {
 	unsigned long due = rhca_slot_decided(ndev, f, d->row) +
 			    msecs_to_jiffies(d->settle_ms);
-	unsigned long now = jiffies;	/* once: it goes on meanwhile, past @due */
+	unsigned long now = jiffies;	/* read once: @due - now must not wrap */
 
 	if (time_after_eq(now, due))
 		return true;
@@ -89,7 +87,7 @@ static bool has_settled(const struct net_device *ndev,
 	return false;
 }
 
-/* What the other rows say is done elsewhere */
+/* The other rows are acted on elsewhere */
 static bool is_acted_on(const struct rhca_slot_facts *f,
 			const struct rhca_slot_decision *d)
 {
@@ -101,7 +99,7 @@ static bool is_acted_on(const struct rhca_slot_facts *f,
 	case RHCA_ROW_HARDWARE:
 	case RHCA_ROW_STANDS_IN:
 		return true;
-	case RHCA_ROW_WANTED:	/* in place of what has left, or cannot; once more */
+	case RHCA_ROW_WANTED:	/* replaces a device that left or failed, or retries */
 		return f->was_hardware || f->standin_rule || f->returns ||
 		       f->offer == RHCA_OFFER_FREE;
 	default:
@@ -109,7 +107,7 @@ static bool is_acted_on(const struct rhca_slot_facts *f,
 	}
 }
 
-/* What is in the way comes to an end, or another driver's device does change */
+/* Is another device ending, or another driver's device changing? */
 static bool is_undecided(const struct net_device *ndev,
 			 const struct rhca_slot_decision *d)
 {
@@ -172,7 +170,7 @@ static bool is_kept_by_other(const struct rhca_slot_facts *f,
 	       f->offer == RHCA_OFFER_FREE;
 }
 
-/* Returns whether another driver's device is there still */
+/* Returns whether another driver's device is still there */
 static bool tell_of_other(struct net_device *ndev)
 {
 	int ret = rhca_netdev_check(ndev);	/* names it */
@@ -182,7 +180,7 @@ static bool tell_of_other(struct net_device *ndev)
 	return ret;
 }
 
-/* Why hardware that offers to serve a netdev does not, once */
+/* Log once why hardware that offers to serve a netdev does not */
 static void explain(struct net_device *ndev, const struct rhca_slot_facts *f,
 		    const struct rhca_slot_decision *d)
 {
@@ -214,7 +212,7 @@ static void apply(struct net_device *ndev)
 	struct rhca_slot_facts f;
 
 	decide(ndev, rule_due ? RHCA_WISH_RULE : RHCA_WISH_NONE, &f, &d);
-	/* A rule is due until then: the end of what is in its way is an event */
+	/* A rule stays due until then: the end of what blocks it is an event */
 	if (!has_settled(ndev, &f, &d) || is_undecided(ndev, &d) ||
 	    (rule_due && (f.has == RHCA_HAS_LEAVING ||
 			  !rhca_slot_take(ndev, RHCA_SLOT_RULE_DUE))))
@@ -256,7 +254,7 @@ static void act(struct work_struct *work)
 	struct net_device *ndev;
 
 	next_look = MAX_JIFFY_OFFSET;
-	/* Here, where no rule is just being found to have missed */
+	/* Here, where apply_rule() is not just setting RHCA_SLOT_RULE_MISSED */
 	rhca_slot_look_anew(test_and_clear_bit(DEVICE_LOST, &happened));
 	if (test_and_clear_bit(ALL_KICKED, &happened))
 		note_kicks();
@@ -264,15 +262,15 @@ static void act(struct work_struct *work)
 		apply(ndev);
 		dev_put(ndev);
 	}
-	/* Sooner if something has happened meanwhile */
+	/* A kick meanwhile has queued it already, for now */
 	if (READ_ONCE(running) && next_look != MAX_JIFFY_OFFSET)
 		queue_delayed_work(slots_wq, &act_work, next_look);
 }
 
 /*
- * Something has happened that may decide on a netdev's device, to which the caller has a
- * reference or RTNL; NULL: it may be any. May sleep, unless @ndev is NULL; RTNL and locks of
- * ib_core may be held.
+ * Queue a look at a netdev after an event that may affect its device. The caller holds a reference
+ * or RTNL. NULL: any netdev may be affected; this does not sleep, otherwise may sleep. RTNL and
+ * locks of ib_core may be held.
  */
 void rhca_slot_kick(const struct net_device *ndev)
 {
@@ -286,7 +284,7 @@ void rhca_slot_kick(const struct net_device *ndev)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_kick);
 
-/* Who is refused finds the reason in the log */
+/* Log why a request is refused */
 static int refuse(struct net_device *ndev, const struct rhca_slot_decision *d)
 {
 	if (!rhca_netdev_check(ndev) && d->error == -EBUSY)
@@ -296,9 +294,9 @@ static int refuse(struct net_device *ndev, const struct rhca_slot_decision *d)
 }
 
 /*
- * A user asks for a device. The table is asked here, and what it says is done: other netdevs,
- * whose turn may be before and take long, are not waited for. The caller has a reference to the
- * netdev. May sleep, RTNL not held. Returns 0, what the table says, or as rhca_slot_create().
+ * "rdma link add". Decide and act here rather than in the work item, which may be busy with other
+ * netdevs for long. The caller holds a reference to the netdev. May sleep, RTNL not held. Returns
+ * 0, the table's error, or as rhca_slot_create().
  */
 int rhca_slot_request(const char *name, struct net_device *ndev)
 {
@@ -318,21 +316,21 @@ int rhca_slot_request(const char *name, struct net_device *ndev)
 	return ret;
 }
 
-/* A device leaves, since a netdev of it went unnoticed. Any context. */
+/* A device is being removed because it missed the loss of a netdev. Any context. */
 void rhca_slot_device_lost(void)
 {
 	set_bit(DEVICE_LOST, &happened);
 	rhca_slot_kick(NULL);
 }
 
-/* Wait until what was kicked so far has been looked at. May sleep, RTNL not held. */
+/* Wait until all netdevs kicked so far are handled. May sleep, RTNL not held. */
 void rhca_slot_flush(void)
 {
 	flush_delayed_work(&act_work);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_flush);
 
-/* A netdev is absent while its adapter is suspended; that it is back is no event */
+/* A netdev is absent while its adapter is suspended; its return raises no event */
 static int hear_of_resume(struct notifier_block *nb, unsigned long event,
 			  void *data)
 {
@@ -344,7 +342,7 @@ static int hear_of_resume(struct notifier_block *nb, unsigned long event,
 
 static struct notifier_block resume_nb = { .notifier_call = hear_of_resume };
 
-/* Get ready, for rhca_slot_apply_start(). Returns 0 or -ENOMEM. */
+/* Prepare for rhca_slot_apply_start(). Returns 0 or -ENOMEM. */
 int rhca_slot_apply_init(void)
 {
 	slots_wq = alloc_ordered_workqueue("roce_hca_slots", 0);
@@ -356,8 +354,8 @@ int rhca_slot_apply_init(void)
 }
 
 /*
- * Begin to act, also on what has happened until now. Not before it is heard of netdevs that
- * are unregistered: what is looked at has a slot, which only that ends. Any context.
+ * Start acting, also on earlier events. Call after the netdev notifier is registered, which alone
+ * frees the slots of unregistered netdevs. Any context.
  */
 void rhca_slot_apply_start(void)
 {
@@ -366,8 +364,8 @@ void rhca_slot_apply_start(void)
 }
 
 /*
- * No device is made or removed any more. May sleep, RTNL not held. No offer is left, since
- * those who made them need this module.
+ * Stop creating and removing devices. May sleep, RTNL not held. No offer is left, since the modules
+ * that make offers depend on this one.
  */
 void rhca_slot_apply_stop(void)
 {
@@ -375,7 +373,7 @@ void rhca_slot_apply_stop(void)
 	cancel_delayed_work_sync(&act_work);
 }
 
-/* Undo rhca_slot_apply_init(), when nothing kicks any more. May sleep, RTNL not held. */
+/* Undo rhca_slot_apply_init(), after the last kick. May sleep, RTNL not held. */
 void rhca_slot_apply_exit(void)
 {
 	unregister_pm_notifier(&resume_nb);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Netdevs get the devices that they should have. */
+/* Apply the decisions of slot_wants.h to netdevs. */
 #ifndef RHCA_LIFECYCLE_SLOT_APPLY_H
 #define RHCA_LIFECYCLE_SLOT_APPLY_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What events do to slots: netdevs come and go, devices appear and end.
+ * Changes of slots by events of netdevs and devices.
  *
- * Settings are saved whenever a device ends that its user has not removed, and the next
- * one has them. They are not forgotten then: its netdev may have moved before it was
- * registered, so that it could not be found to be saved, and it ends at once.
+ * Settings are saved whenever a device ends that its user has not removed, and given to the next
+ * one. They are kept even then: if a netdev moves before its new device is registered, that device
+ * cannot be found to save them again, and ends at once.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -25,19 +25,19 @@
 #include "core/rules/netdev.h"
 #include "lifecycle/slot.h"
 
-#define MAX_GONE	512	/* netdevs that are waited for */
+#define MAX_GONE	512	/* unregistered netdevs whose slots are kept */
 #define NO_PORT		UINT_MAX
 
 /*
- * A virtual function has no permanent address until its administrator gives it one, and each
- * netdev on it a random one: its port is what stays.
+ * Until its administrator sets one, a virtual function has no permanent address, and its netdev a
+ * new random one each time: identify it by its devlink port.
  */
 static bool is_function(const struct net_device *ndev)
 {
 	return dev_is_pci(ndev->dev.parent) && rhca_netdev_devlink_port(ndev);
 }
 
-/* Would another netdev in its place be known as such? Those of software would not */
+/* Can a netdev that replaces it be recognised? Not if it is a software netdev */
 static bool is_hardware(const struct net_device *ndev)
 {
 	return rhca_netdev_on_bus(ndev) &&
@@ -51,7 +51,7 @@ static void name_hardware(struct rhca_slot_hardware *hardware,
 	const struct devlink_port *port = rhca_netdev_devlink_port(ndev);
 
 	ASSERT_RTNL();
-	memset(hardware, 0, sizeof(*hardware));	/* gaps, too: it is compared as a whole */
+	memset(hardware, 0, sizeof(*hardware));	/* padding, too: for memcmp() */
 	strscpy(hardware->parent, dev_name(ndev->dev.parent), sizeof(hardware->parent));
 	memcpy(hardware->perm_addr, ndev->perm_addr, sizeof(hardware->perm_addr));
 	hardware->dev_port = ndev->dev_port;
@@ -71,7 +71,7 @@ static bool outlives(const struct rhca_port *port, const struct net_device *ndev
 		is_hardware(ndev));
 }
 
-/* A tenant that is let into a partition afterwards is forgotten, see rhca_pkeys_freeze() */
+/* Later changes of partitions are lost, see rhca_pkeys_freeze() */
 static void save_settings(struct rhca_port *port, struct rhca_settings *settings)
 {
 	strscpy(settings->name, port->dev->ibdev.name, sizeof(settings->name));
@@ -97,7 +97,7 @@ static int save_port(struct rhca_port *port, bool goes)
 	return wanted && !slot ? -ENOMEM : 0;
 }
 
-/* What a member of a LAG gets back of it with its next device */
+/* Save what a LAG's member gets for its next device */
 static void save_member(struct rhca_slot *slot, const char *name, struct rhca_dev *lag)
 {
 	slot->has_settings = true;
@@ -108,7 +108,7 @@ static void save_member(struct rhca_slot *slot, const char *name, struct rhca_de
 	slot->settings.cc = (struct rhca_cc)RHCA_CC_DEFAULT;
 }
 
-/* They have had slots since their devices were removed. The LAG's own settings end */
+/* They have slots since their devices were removed. The LAG's own settings are dropped */
 static void save_members(struct rhca_dev *lag)
 {
 	const struct rhca_lag_replaced *old;
@@ -150,9 +150,9 @@ static int save(struct rhca_dev *dev, bool goes)
 }
 
 /*
- * Keep the settings of a device that is going to be removed for one that takes its place: its
- * partitions do not change any more. Those of a LAG are for the devices that it stands for. May
- * sleep. Returns 0; -ENOMEM, and they can be written still.
+ * Save the settings of a device that is about to be removed, and freeze its partitions. Those of a
+ * LAG are saved for its members' devices. May sleep. Returns 0; on -ENOMEM the partitions stay
+ * writable.
  */
 int rhca_slot_save(struct rhca_dev *dev)
 {
@@ -168,7 +168,7 @@ int rhca_slot_save(struct rhca_dev *dev)
 	return ret;
 }
 
-/* They end with a device that its user has removed: one that is only moved does not ask */
+/* Drop settings once the user has removed the device; a mere move does not call this */
 static const struct rhca_settings *find_settings(struct rhca_slot *slot, bool lag)
 {
 	if (lag)
@@ -179,9 +179,9 @@ static const struct rhca_settings *find_settings(struct rhca_slot *slot, bool la
 }
 
 /*
- * The settings that are kept for a netdev, for a new device on it; @lag: for a LAG that is made
- * again, on it or as the first of a pair. May sleep. Returns a copy, for kfree(); NULL: there are
- * none; -ENOMEM: a device without them would be in partitions that it was not in.
+ * Copy the settings kept for a new device on a netdev. @lag: for a LAG to be created again, on it
+ * or as the first of a pair. May sleep. Returns a copy, for kfree(); NULL if there are none; on
+ * -ENOMEM create no device, since it would be in partitions that it was not in.
  */
 struct rhca_settings *rhca_slot_copy(const struct net_device *ndev, bool lag)
 {
@@ -201,8 +201,8 @@ struct rhca_settings *rhca_slot_copy(const struct net_device *ndev, bool lag)
 /* --- netdevs ------------------------------------------------------------------------ */
 
 /*
- * A netdev is new, or comes from another namespace. One that takes the place of a netdev that
- * went is it from now on. RTNL held.
+ * A netdev is new, or from another namespace. If it replaces an unregistered one, it inherits that
+ * one's slot. RTNL held.
  */
 void rhca_slot_netdev_came(const struct net_device *ndev)
 {
@@ -225,7 +225,7 @@ out:
 	mutex_unlock(&rhca_slots_mutex);
 }
 
-/* Of a netdev that is unregistered or moves nothing is wanted there */
+/* Forget wishes for a netdev that is unregistered or moved */
 static void end_wish(struct rhca_slot *slot)
 {
 	if (slot->wish != RHCA_WISH_REMOVED)
@@ -235,12 +235,12 @@ static void end_wish(struct rhca_slot *slot)
 	slot->flags &= ~(RHCA_SLOT_LAG_WAITS | RHCA_SLOT_LAG_FAILED |
 			 RHCA_SLOT_RULE_MISSED | RHCA_SLOT_RETURNS |
 			 RHCA_SLOT_LAG_RETURNS | RHCA_SLOT_RULE_DUE);
-	/* What the table of decisions says from now on it has not said before */
+	/* Decisions start over */
 	slot->row = 0;
 	slot->changing = false;
 }
 
-/* Of the netdev, and of the one that was joined to it. Returns whether there were any */
+/* End the pairs with this netdev. Returns whether there were any */
 static bool end_pairs(const struct net_device *ndev)
 {
 	struct rhca_slot *slot;
@@ -254,7 +254,7 @@ static bool end_pairs(const struct net_device *ndev)
 	return any;
 }
 
-/* A device that was on several netdevs does not return without one of them */
+/* A device with several ports is not created again without one of them */
 static void end_returns(const struct net_device *ndev)
 {
 	struct rhca_slot *slot;
@@ -281,7 +281,7 @@ static void forget_oldest_gone(void)
 		rhca_slot_forget(oldest);
 }
 
-/* Another one may be found by what is known of its hardware */
+/* Keep the slot for a netdev on the same hardware, or free it */
 static void wait_for_next(struct rhca_slot *slot, const struct net_device *ndev)
 {
 	if (!is_hardware(ndev) ||
@@ -311,12 +311,12 @@ static void note_end(const struct net_device *ndev)
 }
 
 /*
- * A netdev is being unregistered, or moves to another namespace; its device has not been told
- * yet. What its user has set is kept: of a netdev that moves, and of hardware's: a reload brings
- * another one in its place. So it is of the other netdevs of the device, which goes, and of a
- * LAG's members, be the netdev one of them. A device that is not registered has been made with
- * what is kept, or its settings were saved when it began its way to another RDMA namespace.
- * RTNL held. Returns whether another one was joined to it, which is to be looked at.
+ * A netdev is being unregistered or moved to another namespace; its device still exists. Save the
+ * settings if the netdev moves, or is hardware, which a reload replaces; also for the other netdevs
+ * of the device, which is removed, and for a LAG's other members. A device that is not registered
+ * needs no saving: it was made with the kept settings, or its own were saved when it began to move
+ * to another RDMA namespace. RTNL held. Returns whether the netdev was in a pair; the caller then
+ * kicks the other one.
  */
 bool rhca_slot_netdev_goes(const struct net_device *ndev)
 {
@@ -348,7 +348,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_slot_netdev_goes);
 
 /* --- devices ------------------------------------------------------------------------ */
 
-/* For the LAG that is made again on the same netdevs */
+/* Save a LAG's settings for when it is created again */
 static int save_lag(struct rhca_dev *lag)
 {
 	struct rhca_slot *slot;
@@ -364,9 +364,9 @@ static int save_lag(struct rhca_dev *lag)
 }
 
 /*
- * Another driver has unregistered a device: it returns. Until now its partitions could be
- * written. A LAG is made again of the devices that return. May sleep, RTNL not held. Returns
- * false where a netdev has moved: it stays away, and is in the way no more.
+ * Another driver has unregistered a device of ours: save it to be created again (a LAG: from its
+ * members' devices, which are created again). Until now its partitions were writable. May sleep,
+ * RTNL not held. Returns false if a netdev has moved: then it is not, and no longer blocks rules.
  */
 bool rhca_slot_device_taken(struct rhca_dev *dev)
 {
@@ -378,7 +378,7 @@ bool rhca_slot_device_taken(struct rhca_dev *dev)
 	stays = rhca_dev_netdevs_stay(dev);
 	if (stays) {
 		rhca_slot_note_ports(dev, &ports);
-		/* Without them tenants that were kept apart would meet */
+		/* Without its P_Keys isolated tenants would see each other */
 		ret = rhca_slot_save(dev);
 		if (rhca_dev_is_lag(dev))
 			ret = save_lag(dev) ?: ret;
@@ -393,7 +393,7 @@ bool rhca_slot_device_taken(struct rhca_dev *dev)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_device_taken);
 
-/* Drops the reference to it */
+/* Mark a netdev as removed by the user; puts the reference to it */
 static void note_unwanted(struct net_device *ndev, const struct rhca_dev *dev)
 {
 	struct rhca_slot *slot = ndev ? rhca_slot_get(ndev, false) : NULL;
@@ -403,14 +403,14 @@ static void note_unwanted(struct net_device *ndev, const struct rhca_dev *dev)
 			slot->wish_before = slot->wish;
 		slot->wish = RHCA_WISH_REMOVED;
 		slot->removed = dev->serial;
-		/* Of its own: nobody has asked for a LAG in its place */
+		/* Not a LAG: its removal must not create one */
 		if (netif_is_bond_master(ndev) && !dev->replaced.num_devices)
 			slot->flags |= RHCA_SLOT_LAG_WAITS;
 	}
 	dev_put(ndev);
 }
 
-/* A LAG is the device of its members, too */
+/* A LAG is also the device of its members */
 static void set_unwanted(struct rhca_dev *dev)
 {
 	const struct rhca_lag_replaced *old = dev->replaced.device;
@@ -424,10 +424,9 @@ static void set_unwanted(struct rhca_dev *dev)
 }
 
 /*
- * A device is being unregistered, which nobody of us wanted. It may be on its way to another
- * RDMA namespace, where it comes back and its partitions can be written again. @by_user: its
- * user has removed it, unless it comes back: none is made on its netdevs until somebody wants
- * one. May sleep.
+ * A device is being unregistered, but not by us. It may be moving to another RDMA namespace, where
+ * it is registered again and its partitions become writable. @by_user: treat it as removed by its
+ * user, unless it is registered again: create none on its netdevs without a new request. May sleep.
  */
 void rhca_slot_device_removed(struct rhca_dev *dev, bool by_user)
 {
@@ -439,7 +438,7 @@ void rhca_slot_device_removed(struct rhca_dev *dev, bool by_user)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_device_removed);
 
-/* Its netdev may be another one by now, on the same hardware */
+/* Is this the slot of a device? Its netdev may have been replaced, on the same hardware */
 static bool is_for(const struct rhca_slot *slot, const struct rhca_dev *dev)
 {
 	u32 i;
@@ -455,31 +454,31 @@ static bool is_for(const struct rhca_slot *slot, const struct rhca_dev *dev)
 }
 
 /*
- * It can be found before its clients hear of it, and they do once more when it is back from
- * another RDMA namespace: be it already to make room, it is not the one that was to return
+ * Is the device itself the one to be created again? It may be claimed before clients have seen it,
+ * and clients see it again after a move to another RDMA namespace: it is not its own successor
  */
 static bool makes_room(const struct rhca_slot *slot, const struct rhca_dev *dev)
 {
 	return slot->flags & RHCA_SLOT_RETURNS && slot->ports.serial == dev->serial;
 }
 
-/* What was to follow devices before it has come */
+/* A device was added: whatever waited for one is done */
 static void end_waiting(struct rhca_slot *slot, const struct rhca_dev *dev)
 {
 	slot->flags &= ~RHCA_SLOT_LAG_RETURNS;
-	/* What a LAG stands for returns when that has ended */
+	/* Members' devices are created again when the LAG ends */
 	if (!slot->ndev || !rhca_lag_record_covers(&dev->replaced, slot->ndev))
 		slot->flags &= ~RHCA_SLOT_RETURNS;
 	if (!rcu_access_pointer(dev->ports[0].second))
 		rhca_slot_end_pair(slot);
-	/* Under the mutex: one that is withdrawn is claimed before its slot has this */
+	/* Under the mutex: a withdrawn device is claimed before WAS_HARDWARE is set */
 	if (dev->offer && !test_bit(RHCA_DEV_REMOVED, &dev->flags))
 		slot->flags &= ~RHCA_SLOT_WAS_HARDWARE;
 }
 
 /*
- * There is a device, new or back from another RDMA namespace. Its netdevs may have moved
- * meanwhile, and it have let go of them. May sleep.
+ * A device was added, new or moved from another RDMA namespace. By now its netdevs may have moved,
+ * and the device may have dropped them. May sleep.
  */
 void rhca_slot_device_added(struct rhca_dev *dev)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What events do to slots. */
+/* Changes of slots by events. */
 #ifndef RHCA_LIFECYCLE_SLOT_EVENTS_H
 #define RHCA_LIFECYCLE_SLOT_EVENTS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What there is to know of a netdev: its own state under RTNL, other drivers' devices
- * and offers without it.
+ * Collect the facts that decide on a netdev's device: its own state under RTNL, other drivers'
+ * devices and offers without it.
  */
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
@@ -43,7 +43,7 @@ static void look_at_own(struct rhca_dev *dev, struct rhca_slot_facts *f)
 		f->one_port = dev->num_ports == 1;
 }
 
-/* One that cannot be found and is there is on its way, in or out */
+/* A device that exists but is not found is being registered or unregistered */
 static void look_at_none(const struct net_device *ndev,
 			 struct rhca_slot_facts *f)
 {
@@ -53,7 +53,7 @@ static void look_at_none(const struct net_device *ndev,
 		f->leader = RHCA_LEADER_LAG;
 }
 
-/* Returns the offer that the netdev's own device was made of, to compare */
+/* Returns the offer behind the netdev's own device, for comparison */
 static const struct rhca_offer *look_at_device(const struct net_device *ndev,
 					       struct rhca_slot_facts *f)
 {
@@ -101,9 +101,9 @@ static void look_at_netdev(const struct net_device *ndev,
 }
 
 /*
- * The rule of netdevs= that makes a device on a netdev, or NULL. Patterns are for NICs: who
- * wants another one, or wants to know why there is none, names it. The members of a bond may
- * become one device. The caller has a reference or RTNL.
+ * The rule of netdevs= that creates a device on a netdev, or NULL. Patterns match only NICs: other
+ * kinds must be named, and then the log says why there is no device. The members of a bond may
+ * become one device. The caller holds a reference or RTNL.
  */
 const struct rhca_netdevs_rule *
 rhca_slot_new_rule(const struct net_device *ndev)
@@ -117,7 +117,7 @@ rhca_slot_new_rule(const struct net_device *ndev)
 	return NULL;
 }
 
-/* A rule's ports may all be had, or are those of the device that there is */
+/* Are all ports of a rule available, or taken by the netdev's own device? */
 static bool ports_there(struct net_device *ndev,
 			const struct rhca_netdevs_rule *rule,
 			enum rhca_slot_has has)
@@ -149,7 +149,7 @@ static void look_at_rule(struct net_device *ndev,
 	f->ports_there = ports_there(ndev, known->rule, f->has);
 }
 
-/* The bond that a netdev is, or is a member of, if it makes a LAG; with a reference */
+/* The bond that a netdev is or is a member of, if it should be a LAG; with a reference */
 static struct net_device *bond_of(struct net_device *ndev)
 {
 	struct net_device *bond = rhca_lag_bond_of(ndev);
@@ -162,7 +162,7 @@ static struct net_device *bond_of(struct net_device *ndev)
 	return bond;
 }
 
-/* RTNL is not held: another driver is asked */
+/* RTNL is not held: calls another driver */
 static void look_at_bond(const struct net_device *ndev, struct net_device *bond,
 			 struct rhca_slot_facts *f)
 {
@@ -185,7 +185,7 @@ static void look_at_pair(struct net_device *ndev,
 		f->pair = f->has == RHCA_HAS_LAG ||
 			  rhca_lag_may_join(ndev, second, &members) ?
 			  RHCA_PAIR_USABLE : RHCA_PAIR_WAITS;
-	/* Of two that are each other's, the first one to be looked at has the LAG */
+	/* If two are joined to each other, the first one looked at has the LAG */
 	if (first && !second && rhca_lag_may_join(first, ndev, &members) &&
 	    !rhca_others_rival(first))
 		f->lag = RHCA_SLOT_LAG_MEMBER;
@@ -205,8 +205,8 @@ static enum rhca_slot_other look_at_others(struct net_device *ndev)
 }
 
 /*
- * Is a device of ours there while another one is not? netdevs= says so, or hardware of ours
- * served it until it went. The caller has a reference or RTNL. May sleep.
+ * May a device of ours stand in for another one? Yes if netdevs= says so, or our hardware device
+ * there was withdrawn. The caller holds a reference or RTNL. May sleep.
  */
 bool rhca_slot_may_stand_in(const struct net_device *ndev)
 {
@@ -219,7 +219,7 @@ bool rhca_slot_may_stand_in(const struct net_device *ndev)
 		(rule && rule->standin));
 }
 
-/* What has just been asked for is a wish, until it is refused */
+/* A new request counts as a wish until it is refused */
 static void read_slot(const struct net_device *ndev, enum rhca_wish asked,
 		      struct rhca_slot_known *known)
 {
@@ -231,16 +231,15 @@ static void read_slot(const struct net_device *ndev, enum rhca_wish asked,
 		known->wish = RHCA_WISH_RULE;
 	if (asked != RHCA_WISH_LINK)
 		return;
-	/* After what its user has removed the next one begins anew */
+	/* After a removal by the user the next device starts with defaults */
 	known->tenants &= known->wish != RHCA_WISH_REMOVED;
 	known->wish = RHCA_WISH_LINK;
 }
 
 /*
- * Collect what decides on the device of a netdev, to which the caller has a reference. What is
- * looked at one after the other may not fit together while things change. @asked:
- * RHCA_WISH_RULE: a rule of netdevs= matches; RHCA_WISH_LINK: a user asks for a device. May
- * sleep, RTNL not held.
+ * Collect the facts on a netdev, to which the caller holds a reference. They are not read
+ * atomically and may be inconsistent. @asked: RHCA_WISH_RULE: a rule of netdevs= matches;
+ * RHCA_WISH_LINK: "rdma link add". May sleep, RTNL not held.
  */
 void rhca_slot_look_at(struct net_device *ndev, enum rhca_wish asked,
 		       struct rhca_slot_facts *f)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What there is to know of a netdev before its device is decided on. */
+/* The facts that decide on a netdev's device. */
 #ifndef RHCA_LIFECYCLE_SLOT_FACTS_H
 #define RHCA_LIFECYCLE_SLOT_FACTS_H
 

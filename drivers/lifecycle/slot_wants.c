@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which RDMA device a netdev should have: a table. Documentation/lifecycle.rst says why
- * its rows have this order.
+ * Which RDMA device a netdev should have, as a table. Documentation/lifecycle.rst explains the
+ * order of its rows.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -10,13 +10,13 @@
 #include "lifecycle/slot_wants.h"
 
 /*
- * A driver that is bound again, or a firmware that restarts, brings its device back
- * within that time: wait, rather than give a program two devices in a row.
+ * When a driver is rebound or a firmware restarts, its device is back within this time: wait, so
+ * that a program does not get two devices in a row.
  */
 #define SETTLE_MS	1000
-/* ib_core binds a device to its netdev before its clients see it: look again then */
+/* ib_core binds a device to its netdev before clients see it: look again after this time */
 #define CHANGING_MS	1000
-/* The exit of rdma_rxe unregisters devices one by one: look again then */
+/* The exit of rdma_rxe unregisters devices one by one: look again after this time */
 #define UNLOADING_MS	200
 
 static bool gives_way(const struct rhca_slot_facts *f)
@@ -125,7 +125,7 @@ struct row {
 	unsigned int again_ms;
 };
 
-/* The first row that matches. In a row: when, what, what a request gets, delays */
+/* The first row that matches counts. Columns: condition, decision, result of a request, delays */
 static const struct row table[] = {
 	[RHCA_ROW_NETDEV_GONE]		= { netdev_gone, RHCA_WANT_NOTHING, -ENODEV },
 	[RHCA_ROW_NO_ROCE]		= { cannot_roce, RHCA_WANT_NOTHING, -EINVAL },
@@ -147,7 +147,7 @@ static const struct row table[] = {
 	[RHCA_ROW_OTHERWISE]		= { otherwise, RHCA_WANT_KEEP },
 };
 
-/* Which device should a netdev have? Any context; has no effect. */
+/* Decide on a netdev's device. Any context; no side effects. */
 void rhca_slot_wants(const struct rhca_slot_facts *f,
 		     struct rhca_slot_decision *d)
 {
@@ -159,14 +159,14 @@ void rhca_slot_wants(const struct rhca_slot_facts *f,
 	d->row = row - table;
 	d->error = row->error;
 	d->settle_ms = row->settle_ms;
-	/* Software takes the place of what is not back at once; who asks does not wait */
+	/* Let hardware return before software replaces it; a request does not wait */
 	if (d->want == RHCA_WANT_SOFTWARE && gives_way(f) && !f->request)
 		d->settle_ms = SETTLE_MS;
 	d->again_ms = row->again_ms;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_wants);
 
-/* Does a netdev have what it should? So it does while a device leaves: its end is an event. */
+/* Does a netdev have what it should? Yes while a device ends, as that end is an event. */
 bool rhca_slot_is_met(enum rhca_want want, enum rhca_slot_has has)
 {
 	static const enum rhca_slot_has wanted[] = {
