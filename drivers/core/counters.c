@@ -2,11 +2,10 @@
 /*
  * Counters of ports and QPs in sysfs (hw_counters) and in "rdma statistic".
  *
- * A QP that "rdma statistic qp" binds counts into a set of its own, and no
- * longer into its port's. ib_core adds the sets to what it shows of the port:
- * those that exist when it reads, and what it noted of the others just before
- * they went. What a QP still counted into a set after that falls to the port
- * when no packet can be using the set any more: that is the backend's part.
+ * A QP bound by "rdma statistic qp" counts into a set of its own and no longer into its port's.
+ * ib_core adds the sets to what it shows of the port: the present ones as they are, the removed
+ * ones as it read them last. What a QP counted into a set after that is added to the port once no
+ * packet can use the set any more: that is up to the backend.
  */
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -70,7 +69,7 @@ static struct rdma_hw_stats *alloc_stats(const struct rhca_dev *dev)
 
 /* --- sets ----------------------------------------------------------------- */
 
-/* The state of the link is the core's to know */
+/* The core counts the downs of the link */
 static int read_set(struct rhca_counter_set *set, u64 *values)
 {
 	struct rhca_port *port = set->port;
@@ -122,18 +121,18 @@ static int open_ports_sets(struct rhca_dev *dev)
 	return 0;
 }
 
-/* Set up what the ports count into, after the backend's dev_init. May sleep. */
+/* Set up the ports' own sets, after the backend's dev_init. May sleep. */
 int rhca_counters_init(struct rhca_dev *dev)
 {
 	xa_init_flags(&dev->counter_sets, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	mutex_init(&dev->counters_lock);
-	/* ib_core wants optional ones last */
+	/* ib_core requires optional ones last */
 	add_descs(dev, false);
 	add_descs(dev, true);
 	return open_ports_sets(dev);
 }
 
-/* Undo rhca_counters_init() of a device whose QPs and rdma_counters have gone */
+/* Undo rhca_counters_init() after QPs and rdma_counters are freed */
 void rhca_counters_exit(struct rhca_dev *dev)
 {
 	close_ports_sets(dev, dev->num_ports);
@@ -141,8 +140,8 @@ void rhca_counters_exit(struct rhca_dev *dev)
 }
 
 /*
- * Everything that was counted on a port: its own counters, and those of all counter sets, also
- * of those that have gone. May sleep. Returns 0, or what the backend says.
+ * All that was counted on a port: its own set and all others, including removed ones. May sleep.
+ * Returns 0 or an error of the backend.
  */
 int rhca_port_totals(struct rhca_port *port, u64 *totals)
 {
@@ -267,8 +266,8 @@ static int point_qp(struct rhca_qp *qp, struct rdma_counter *counter)
 }
 
 /*
- * The port's totals lose a set in the moment in which they get what it had. @shown: what that is,
- * by index of the device's names; NULL: nothing yet
+ * Remove a set and add its last values to the port in one step, so that totals stay the same.
+ * @shown: those values, by index of the device's names; NULL: nothing yet
  */
 static void remove_set(struct rhca_dev *dev, struct rdma_counter *counter,
 		       const u64 *shown)
@@ -311,7 +310,7 @@ static int unbind_qp(rhca_counter_unbind_args)
 
 	mutex_lock(&qp->modify_lock);
 	port = qp->port ?: &qp->dev->ports[0];
-	/* ib_core drops the counter, whatever is said */
+	/* ib_core drops the counter whatever we return */
 	WARN_ON(qp->dev->backend->counters_bind(qp, &port->counter_set));
 	ibqp->counter = NULL;
 	mutex_unlock(&qp->modify_lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counters of ports and of QPs that "rdma statistic" binds: their names, sets of them, and
- * the datagrams that ask for them. What they are is the backend's.
+ * Counters of ports and of QPs bound by "rdma statistic": names, sets, and the management datagrams
+ * that read them. The backend counts.
  */
 #ifndef RHCA_CORE_COUNTERS_H
 #define RHCA_CORE_COUNTERS_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A device: what it says of itself, and how it is put together and taken apart. */
+/* A device: its identity, and how it is set up and torn down. */
 #include <linux/etherdevice.h>
 #include <net/addrconf.h>
 #include <rdma/ib_verbs.h>
@@ -51,8 +51,8 @@ static ssize_t backend_show(struct device *device,
 static DEVICE_ATTR_RO(backend);
 
 /*
- * What adapters say of themselves. ibstat prints these, and node_exporter drops
- * the InfiniBand devices of the whole host when one of them has no such files.
+ * Identity, as of adapters. ibstat prints these files, and node_exporter drops the InfiniBand
+ * devices of the whole host if one of them lacks them.
  */
 static ssize_t hca_type_show(struct device *device,
 			     struct device_attribute *attr, char *buf)
@@ -107,7 +107,7 @@ static const struct ib_device_ops *const verbs_of_objects[] = {
 	&rhca_mad_verbs, &rhca_ah_verbs, &rhca_qp_verbs, &rhca_mcast_verbs,
 };
 
-/* The backend's came first: the first table that sets a field counts */
+/* The backend's are set already: the first table that sets a field counts */
 static void set_verbs(struct rhca_dev *dev)
 {
 	size_t i;
@@ -144,7 +144,7 @@ static void set_identity(struct rhca_dev *dev, struct net_device *first)
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = dev->num_ports;
 	set_guid(ibdev, first);
-	/* Tests and tools look for the netdev beside the device they share */
+	/* Tests and tools find the netdev through the parent device, which both share */
 	ibdev->dev.parent = first->dev.parent;
 }
 
@@ -162,7 +162,7 @@ static int init_port(struct rhca_dev *dev, u32 i,
 	int ret;
 
 	rhca_port_init(port, dev, i + 1, spec->netdevs[i]);
-	/* That it moves from now on is noticed, see rhca_dev_netdevs_stay() */
+	/* Later moves are noticed, see rhca_dev_netdevs_stay() */
 	ret = spec->net && !net_eq(port->net, spec->net) ? -ENODEV :
 	      rhca_pkeys_init(port, spec->pkeys[i]);
 	if (ret) {
@@ -190,7 +190,7 @@ static void exit_ports(struct rhca_dev *dev, u32 num)
 	}
 }
 
-/* Begin to accept packets at all ports; after an error at none */
+/* Start accepting packets at all ports; after an error at none */
 int rhca_dev_open_ports(struct rhca_dev *dev)
 {
 	u32 i;
@@ -213,10 +213,10 @@ void rhca_dev_close_ports(struct rhca_dev *dev)
 }
 
 /**
- * rhca_dev_claim - Remove a device for good, and see to what follows
- * @dev: the device, whose netdev goes, or whose user or module wants no more
+ * rhca_dev_claim - Take responsibility for the removal of a device
+ * @dev: the device
  *
- * Return: false when somebody else has claimed that already.
+ * Return: false if it is claimed already.
  */
 bool rhca_dev_claim(struct rhca_dev *dev)
 {
@@ -238,7 +238,7 @@ static int init_ports(struct rhca_dev *dev, const struct rhca_dev_spec *spec)
 	return 0;
 }
 
-/* What netdev and mode have, the backend may not */
+/* Drop GID types that the netdev and roce_mode allow, but not the backend */
 static int limit_gid_types(struct rhca_dev *dev)
 {
 	u32 i;
@@ -272,7 +272,7 @@ static struct rhca_dev *alloc_parts(const struct rhca_dev_spec *spec)
 		goto err_dealloc;
 	if (spec->second)
 		rhca_port_set_second(&dev->ports[0], spec->second);
-	/* The backend may say otherwise in dev_init */
+	/* The backend may change this in dev_init */
 	set_identity(dev, spec->netdevs[0]);
 	ib_set_device_ops(&dev->ibdev, dev->backend->verbs);
 	ret = dev->backend->dev_init(dev);
@@ -285,7 +285,7 @@ static struct rhca_dev *alloc_parts(const struct rhca_dev_spec *spec)
 	if (ret)
 		goto err_exit_dev;
 	set_verbs(dev);
-	/* An adapter writes headers by itself, of what a process's library gives it */
+	/* An adapter writes headers itself, from what the process's library passes */
 	if (!dev->backend->qp_readdress &&
 	    rhca_policy.ud_gid_type != RHCA_UD_GID_AUTO)
 		netdev_info(spec->netdevs[0],
@@ -302,9 +302,9 @@ err_dealloc:
 }
 
 /*
- * Everything of a device that does not show outside. May sleep. Returns it with its ports
- * closed; -ENOMEM; -EALREADY while its offer has another device; -ENODEV when a netdev has
- * moved; what the backend says.
+ * Allocate and set up a device that is not visible yet, with its ports closed. May sleep. Returns
+ * it, or -ENOMEM; -EALREADY while its offer has another device; -ENODEV if a netdev has moved; an
+ * error of the backend.
  */
 struct rhca_dev *rhca_dev_alloc(const struct rhca_dev_spec *spec)
 {
@@ -320,9 +320,7 @@ struct rhca_dev *rhca_dev_alloc(const struct rhca_dev_spec *spec)
 	return dev;
 }
 
-/*
- * Undo rhca_dev_alloc() of a device whose ports are closed. The memory itself ib_core frees.
- */
+/* Undo rhca_dev_alloc() after the ports are closed. ib_core frees the memory itself. */
 void rhca_dev_free_parts(struct rhca_dev *dev)
 {
 	rhca_counters_exit(dev);
@@ -335,7 +333,7 @@ void rhca_dev_free_parts(struct rhca_dev *dev)
 /* --- its netdevs --------------------------------------------------------------- */
 
 /**
- * rhca_dev_is_lag - Does a device stand for others, which have what their users have set?
+ * rhca_dev_is_lag - Does a device replace others, for which its settings are kept?
  * @dev: the device
  *
  * Context: any.
@@ -353,7 +351,7 @@ static bool netdev_stays(const struct rhca_port *port,
 }
 
 /**
- * rhca_dev_netdevs_stay - Are all netdevs of a device where they were?
+ * rhca_dev_netdevs_stay - Are all netdevs of a device registered and in their old namespace?
  * @dev: the device
  *
  * Context: any.
@@ -377,8 +375,8 @@ bool rhca_dev_netdevs_stay(const struct rhca_dev *dev)
 }
 
 /*
- * Let go of the netdevs. Who waits for the unregistration of one finds its sockets closed: the
- * backend stops to listen while the netdev is still held. May sleep; RTNL may be held.
+ * Drop the references to the netdevs. The backend closes its sockets first, so they are closed when
+ * the unregistration of a netdev completes. May sleep; RTNL may be held.
  */
 void rhca_dev_release_netdevs(struct rhca_dev *dev)
 {
@@ -394,8 +392,8 @@ void rhca_dev_release_netdevs(struct rhca_dev *dev)
 }
 
 /*
- * Look at the state of all netdevs: news that came before the device was registered was heard
- * by no port. May sleep, RTNL held.
+ * Read the state of all netdevs: events before the registration of the device reached no port. May
+ * sleep, RTNL held.
  */
 void rhca_dev_update_ports(struct rhca_dev *dev)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One RDMA device with one or more ports, each over a netdev: its creation, and its netdevs. */
+/* An RDMA device with one or more ports, each on a netdev: its creation, and its netdevs. */
 #ifndef RHCA_CORE_DEVICE_H
 #define RHCA_CORE_DEVICE_H
 
@@ -8,19 +8,19 @@
 
 struct rhca_settings;
 
-/* What a new device should be. Of each port: netdev, partitions, settings besides */
+/* Description of a new device. Per port: netdev, partitions, other settings */
 struct rhca_dev_spec {
 	/* NULL: the next free one of roce%d, roce_bond%d on a bond, roce_lag%d with @second */
 	const char *name;
-	bool name_is_kept;				/* and no user has asked for it */
+	bool name_is_kept;				/* and not given by the user */
 	const struct rhca_backend_ops *backend;
 	struct rhca_offer *offer;			/* of @backend, or NULL */
 	struct net_device *netdevs[RHCA_MAX_PORTS];	/* the caller holds references */
-	const struct net *net;				/* theirs, to compare; NULL: any */
+	const struct net *net;				/* expected namespace; NULL: any */
 	const struct rhca_pkey_table *pkeys[RHCA_MAX_PORTS];	/* NULL: the default */
 	u32 num_ports;
-	struct net_device *second;			/* the only port has it, too; or NULL */
-	struct rhca_lag_record replaced;		/* devices that it stands for */
+	struct net_device *second;			/* also on the only port; or NULL */
+	struct rhca_lag_record replaced;		/* devices that a LAG replaces */
 	const struct rhca_settings *settings[RHCA_MAX_PORTS];	/* copied, or NULL */
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The driver's side of the GID table. Add and delete come from ib_core, which
- * watches netdevs, VLANs, bonds and addresses (roce_gid_mgmt).
+ * The driver's side of the GID table. ib_core adds and deletes GIDs, as it watches netdevs, VLANs,
+ * bonds and addresses (roce_gid_mgmt).
  */
 #include <rhca/backend.h>
 
@@ -11,8 +11,8 @@
 #include "core/rules/gid.h"
 
 /*
- * Empty where the netdev is in another namespace: no packet that we see comes by it,
- * and its index may be another netdev's here.
+ * Empty if the netdev is in another namespace: none of our packets arrive on it, and its index may
+ * be that of another netdev here.
  */
 static struct rhca_gid_entry entry_of(const struct rhca_port *port,
 				      const struct ib_gid_attr *attr)
@@ -44,7 +44,7 @@ static int change_gid(const struct ib_gid_attr *attr, bool add)
 	if (port->dev->backend->gid_set)
 		ret = port->dev->backend->gid_set(port, attr->index,
 						  add ? attr : NULL);
-	/* ib_core has dropped it, whatever is said */
+	/* ib_core has dropped it whatever we return */
 	if (ret && add)
 		return ret;
 	if (add)

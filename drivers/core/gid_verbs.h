@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* GIDs that ib_core adds to a port, and deletes. */
+/* The GIDs that ib_core adds to ports and deletes. */
 #ifndef RHCA_CORE_GID_VERBS_H
 #define RHCA_CORE_GID_VERBS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Management datagrams that the driver answers by itself: those to the performance
- * management agent, IBTA vol. 1, 16.1.
+ * Management datagrams that the driver itself answers: those to the performance management agent,
+ * IBTA vol. 1, 16.1.
  */
 #include <rdma/ib_mad.h>
 #include <rdma/ib_pma.h>
@@ -15,7 +15,7 @@
 #define ALL_PORTS		0xff	/* PortSelect */
 #define ATTRIBUTE_OFFSET	40	/* in struct ib_mad's data */
 #define PORT_SELECT		1	/* byte of either attribute */
-#define RESPONSE_TIME_CODE	18	/* 4.096 us << 18 = 1 s, as others answer */
+#define RESPONSE_TIME_CODE	18	/* 4.096 us << 18 = 1 s, as other drivers */
 
 static int read_totals(struct rhca_port *port, struct rhca_pma_values *totals)
 {
@@ -35,7 +35,7 @@ static int read_totals(struct rhca_port *port, struct rhca_pma_values *totals)
 	return ret;
 }
 
-/* One port of a request: set what is to be set, add what it shows then */
+/* Handle one port of a request: set counters, then add up those to be shown */
 static int visit_port(struct rhca_port *port, enum rhca_pma_attribute attribute,
 		      const u8 *set, struct rhca_pma_values *shown)
 {
@@ -91,7 +91,7 @@ static u16 answer_class_port_info(bool set, u8 *data)
 	return 0;
 }
 
-/* The status, 13.4.7; on success the attribute has been replaced */
+/* Returns the status, 13.4.7; on success the attribute is replaced */
 static u16 answer(struct rhca_dev *dev, struct ib_mad *mad, bool set)
 {
 	const struct ib_mad_hdr *hdr = &mad->mad_hdr;
@@ -111,7 +111,7 @@ static u16 answer(struct rhca_dev *dev, struct ib_mad *mad, bool set)
 	return answer_counters(dev, attribute, set, data);
 }
 
-/* Responses and other classes pass on to those who wait for them */
+/* Responses and other classes are passed on to other agents */
 static int process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		       const struct ib_wc *wc, const struct ib_grh *grh,
 		       const struct ib_mad *in, struct ib_mad *out,

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Multicast groups, IBTA vol. 1, 10.5.2. A group is a GID on a port. While a QP
- * is attached to it, the port's netdev is a member, and so are the netdevs of
- * the port's GIDs (VLANs and other uppers), because an attachment does not say
- * which GID its packets will come by. What a backend needs to deliver to a QP it
- * keeps with the attachment.
+ * Multicast groups, IBTA vol. 1, 10.5.2. A group is a GID on a port. While a QP is attached to it,
+ * the port's netdev is a member, and so are the netdevs of the port's GIDs (VLANs and other
+ * uppers), as an attachment does not say through which GID its packets arrive. The backend keeps
+ * with the attachment what it needs to deliver to the QP.
  *
- * RTNL protects the groups, which joining at a netdev needs anyway, and which
- * is held when a netdev goes. Packets look under RCU. It is not held while the backend is
- * asked, which for an adapter is a command of its firmware: RTNL is the whole host's.
+ * RTNL protects the groups: joining at a netdev needs it anyway, and it is held when a netdev is
+ * unregistered. Packets read under RCU. RTNL, which is host-wide, is not held while the backend is
+ * called, as an adapter executes a firmware command.
  */
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
@@ -27,22 +26,22 @@
 #include "core/qp/qp.h"
 #include "core/rules/gid.h"
 
-/* Of all devices: a packet needs one lookup, its netdev says which are meant */
+/* Of all devices: one lookup for a packet; its netdev selects the groups */
 static DEFINE_READ_MOSTLY_HASHTABLE(groups, 10);
 
 /* A multicast group on a port */
 struct group {
 	struct hlist_node node;		/* in the table */
-	struct rcu_head rcu;		/* packets may look at it while it goes */
+	struct rcu_head rcu;		/* packets may still use it on removal */
 	union ib_gid gid;
 	struct rhca_port *port;
 	struct hlist_head attachments;	/* QPs, struct rhca_mcast_attachment */
-	struct hlist_head reserved;	/* likewise: the backend is being asked; not for packets */
-	u32 num_attachments;		/* of both, and of those that are being detached */
+	struct hlist_head reserved;	/* being attached by the backend; not for packets */
+	u32 num_attachments;		/* on both lists, or being detached */
 	struct hlist_head joins;	/* netdevs that are members */
 };
 
-/* Processes choose GIDs: nobody shall be able to fill one bucket */
+/* Processes choose GIDs: prevent them from filling one bucket */
 static u32 hash_gid(const union ib_gid *gid)
 {
 	static u32 seed;
@@ -93,7 +92,7 @@ static void leave_netdev(struct group *group, struct rhca_mcast_join *join)
 	kfree_rcu(join, rcu);
 }
 
-/* Leave the netdevs that have no GID of the port any more; NULL: leave all */
+/* Leave all netdevs but @ndev and those with a GID of the port; NULL: leave all */
 static void leave_netdevs(struct group *group, const struct net_device *ndev)
 {
 	struct rhca_mcast_join *join;
@@ -122,14 +121,14 @@ static int join_netdevs(struct group *group, struct net_device *ndev)
 	return ret;
 }
 
-/* Be a member where the group's port is now, and only there */
+/* Make the netdevs of the group's port members, and no others */
 static int update_netdevs(struct group *group)
 {
 	struct net_device *ndev = rhca_port_get_netdev(group->port);
 	int ret = 0;
 
 	leave_netdevs(group, ndev);
-	/* One that has moved leaves its port, and indices are the port's */
+	/* A moved netdev is about to leave its port, and indices are of the port's namespace */
 	if (ndev && net_eq(dev_net(ndev), group->port->net))
 		ret = join_netdevs(group, ndev);
 	dev_put(ndev);
@@ -150,17 +149,17 @@ static void update_all(struct work_struct *work)
 static DECLARE_WORK(update_work, update_all);
 
 /**
- * rhca_mcast_gids_changed - A port may have its GIDs on other netdevs now, or one of
- *	these another IP side
+ * rhca_mcast_gids_changed - The netdevs of a port's GIDs, or their in_device or inet6_dev, may
+ *	have changed
  *
- * Context: any. ib_core adds and deletes GIDs with and without RTNL, so the work is done later.
+ * Context: any. ib_core adds and deletes GIDs with and without RTNL, so a work item does it.
  */
 void rhca_mcast_gids_changed(void)
 {
 	schedule_work(&update_work);
 }
 
-/* A netdev is going, or moves to another namespace. RTNL held. */
+/* A netdev is being unregistered or moved to another namespace. RTNL held. */
 void rhca_mcast_forget_netdev(const struct net_device *ndev)
 {
 	struct rhca_mcast_join *join;
@@ -207,7 +206,7 @@ static struct group *create_group(struct rhca_port *port,
 	return group;
 }
 
-/* The last QP has left, or the first one could not come */
+/* The last QP was detached, or attaching the first one failed */
 static void end_group(struct group *group)
 {
 	leave_netdevs(group, NULL);
@@ -227,7 +226,7 @@ find_attachment(const struct hlist_head *attachments, const struct rhca_qp *qp)
 	return NULL;
 }
 
-/* As many as the backend said in query_device */
+/* The limits that query_device reports */
 static bool has_room(const struct group *group)
 {
 	const struct rhca_dev *dev = group->port->dev;
@@ -237,7 +236,7 @@ static bool has_room(const struct group *group)
 	       dev->num_mcast_attachments < attrs->max_total_mcast_qp_attach;
 }
 
-/* The netdevs listen, and nobody attaches the QP once more, or ends the group */
+/* Join the netdevs, and reserve a place: prevents a second attach and the end of the group */
 static int reserve(struct group *group, struct rhca_mcast_attachment *attachment)
 {
 	const struct rhca_qp *qp = attachment->qp;
@@ -263,7 +262,7 @@ static int reserve(struct group *group, struct rhca_mcast_attachment *attachment
 	return 0;
 }
 
-/* Everything but what the backend does, and packets do not see the QP yet */
+/* All but the backend's part; packets do not see the QP yet */
 static int begin_to_attach(struct rhca_mcast_attachment *attachment,
 			   const union ib_gid *gid)
 {
@@ -286,7 +285,7 @@ static struct group *group_of(struct rhca_mcast_attachment *attachment)
 	return container_of(attachment->gid, struct group, gid);
 }
 
-/* In no list any more, nor is it the backend's */
+/* Called when it is on no list and the backend has detached it */
 static void end_attachment(struct rhca_mcast_attachment *attachment)
 {
 	struct group *group = group_of(attachment);
@@ -300,7 +299,7 @@ static void end_attachment(struct rhca_mcast_attachment *attachment)
 		end_group(group);
 }
 
-/* @error: what the backend has said */
+/* @error: the backend's result */
 static void finish_to_attach(struct rhca_mcast_attachment *attachment, int error)
 {
 	ASSERT_RTNL();
@@ -346,11 +345,11 @@ static int attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	if (!port && qp->dev->num_ports == 1)
 		port = &qp->dev->ports[0];
 	if (!port)
-		return -EINVAL;		/* INIT says which it is */
+		return -EINVAL;		/* not known before INIT */
 	return attach(port, qp, gid);
 }
 
-/* Wherever it was attached: the QP may have changed its port since */
+/* On any port: the QP may have changed its port since */
 static struct rhca_mcast_attachment *take_out(struct rhca_qp *qp,
 					      const union ib_gid *gid)
 {
@@ -387,7 +386,7 @@ static int detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	return 0;
 }
 
-/* An adapter receives by itself. All attachments of a group are of one backend. */
+/* False for an adapter, which receives by itself. All attachments of a group have one backend. */
 static bool takes_packets(const struct group *group)
 {
 	const struct rhca_mcast_attachment *first;
@@ -405,11 +404,11 @@ static bool is_meant(const struct group *group, const union ib_gid *gid,
 }
 
 /**
- * rhca_mcast_port - Is a netdev a member of a group that packets are delivered to?
+ * rhca_mcast_port - Find a port that wants packets to a group that arrive on a netdev
  * @gid: the group
  * @ndev: the netdev
  *
- * Context: RCU read side; the port is valid as long as that lasts.
+ * Context: RCU read side, under which the port stays valid.
  * Return: the port, one of them if there are several, or NULL.
  */
 struct rhca_port *rhca_mcast_port(const union ib_gid *gid,
@@ -424,9 +423,9 @@ struct rhca_port *rhca_mcast_port(const union ib_gid *gid,
 }
 
 /**
- * rhca_mcast_visit - Hand a packet to the QPs of its group
+ * rhca_mcast_visit - Call back for the QPs of a packet's group
  * @gid: destination of the packet
- * @ndev: the netdev it came in by
+ * @ndev: the netdev it arrived on
  * @visitor: called for each QP that is attached
  *
  * Context: RCU read side.
@@ -446,7 +445,7 @@ void rhca_mcast_visit(const union ib_gid *gid, const struct net_device *ndev,
 }
 
 /**
- * rhca_mcast_exit - Module exit: no device, so no group, is left
+ * rhca_mcast_exit - Module exit, when no device and so no group is left
  */
 void rhca_mcast_exit(void)
 {

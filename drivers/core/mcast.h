@@ -11,23 +11,23 @@ struct rhca_qp;
 
 /* A QP in a multicast group */
 struct rhca_mcast_attachment {
-	struct hlist_node node;		/* in the group's list; packets walk it under RCU */
-	struct rcu_head rcu;		/* packets may look at it while it goes */
-	struct rhca_qp *qp;		/* not for packets, which RCU does not keep it for */
+	struct hlist_node node;		/* in the group's list; packets read it under RCU */
+	struct rcu_head rcu;		/* packets may still use it on removal */
+	struct rhca_qp *qp;		/* not for packets: RCU does not protect it */
 	struct rhca_port *port;
 	const union ib_gid *gid;	/* the group */
-	struct rhca_mcast_owner *owner;	/* who is charged with it; NULL: nobody who is limited */
+	struct rhca_mcast_owner *owner;	/* user who is charged; NULL: no limit */
 	/*
-	 * The backend's, constant after &struct rhca_backend_ops.mcast_attach; packets may
-	 * look at what it points to until a grace period after @mcast_detach. NULL: packets
-	 * that reach the host are not for this backend
+	 * For the backend, constant after &struct rhca_backend_ops.mcast_attach; packets may use
+	 * what it points to until a grace period after @mcast_detach. NULL: this backend does not
+	 * want packets that reach the host
 	 */
 	void *private;
 };
 
 /**
- * struct rhca_mcast_visitor - What is to be done with the QPs of a group
- * @visit: called with each, on the RCU read side
+ * struct rhca_mcast_visitor - Callback for the QPs of a group
+ * @visit: called for each, on the RCU read side
  */
 struct rhca_mcast_visitor {
 	void (*visit)(struct rhca_mcast_visitor *visitor,

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Joining at a netdev. RoCE v2: the netdev becomes a member of the IP group, so
- * the host tells switches and routers (IGMP, MLD) and the IP stack lets the
- * packets in. Membership is the netdev's and not a socket's, since a socket may
- * be in few groups only and the one for RoCE comes and goes. RoCE v1: the MAC
- * that the GID maps to goes into the netdev's filter.
+ * Joining groups at a netdev. For RoCE v2 it becomes a member of the IP group, so that the host
+ * informs switches and routers (IGMP, MLD) and the IP stack accepts the packets. The netdev is the
+ * member and not a socket, since a socket can be in few groups only and the one for RoCE is not
+ * permanent. For RoCE v1 the MAC that the GID maps to is added to the netdev's filter.
  */
 #include <linux/etherdevice.h>
 #include <linux/igmp.h>
@@ -44,9 +43,9 @@ void rhca_mcast_mac(const union ib_gid *gid, u8 *mac)
 EXPORT_SYMBOL_IF_KUNIT(rhca_mcast_mac);
 
 /*
- * The IP side of a netdev, where its groups are kept. It may go, with a small
- * MTU for example, and another one come, which knows nothing of our membership.
- * A reference tells the two apart: without it they could have the same address.
+ * The in_device or inet6_dev of a netdev, which has its groups. It may be removed, by a small MTU
+ * for example, and a new one created without our membership. We hold a reference, so that a new one
+ * cannot have the same address.
  */
 static void *ip_side(struct net_device *ndev, const union ib_gid *gid)
 {
@@ -96,9 +95,8 @@ static void leave_ip(struct net_device *ndev, const union ib_gid *gid)
 }
 
 /*
- * Make a netdev a member of a group, as far as it is not yet. A netdev without IPv4 or IPv6
- * cannot be in such a group; it may later. RTNL held. Returns 0, or -ENOMEM; what was joined
- * stays joined.
+ * Join what is not joined yet at a netdev. A netdev without IPv4 or IPv6 cannot be in such a group,
+ * but may later. RTNL held. Returns 0, or -ENOMEM, when some may be joined already.
  */
 int rhca_mcast_join(struct rhca_mcast_join *join, const union ib_gid *gid)
 {
@@ -108,7 +106,7 @@ int rhca_mcast_join(struct rhca_mcast_join *join, const union ib_gid *gid)
 
 	ASSERT_RTNL();
 	if (join->ip_side != ip)
-		put_ip_side(join, gid);		/* its groups went with it */
+		put_ip_side(join, gid);		/* its groups were freed with it */
 	if (!join->in_mac_filter && rhca_gid_types_enabled() &
 	    rhca_netdev_gid_types(join->ndev) & BIT(IB_GID_TYPE_ROCE)) {
 		rhca_mcast_mac(gid, mac);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a netdev must know so that packets to a multicast group reach the host. */
+/* Membership of netdevs in multicast groups. */
 #ifndef RHCA_CORE_MCAST_JOIN_H
 #define RHCA_CORE_MCAST_JOIN_H
 
@@ -10,10 +10,10 @@
 /* A group's membership at one netdev */
 struct rhca_mcast_join {
 	struct hlist_node node;		/* in the group's list; RCU */
-	struct rcu_head rcu;		/* packets may look at it while it leaves */
-	struct net_device *ndev;	/* no reference: a membership ends before its netdev */
+	struct rcu_head rcu;		/* packets may still use it on removal */
+	struct net_device *ndev;	/* no reference: the membership ends before the netdev */
 	bool in_mac_filter;		/* the netdev's, for RoCE v1 */
-	/* For RoCE v2: the netdev's IPv4 or IPv6 side, with a reference, or NULL */
+	/* For RoCE v2: the netdev's in_device or inet6_dev, with a reference, or NULL */
 	void *ip_side;
 };
 

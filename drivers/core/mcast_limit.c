@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How often a user may be attached to multicast groups. Each group costs the host a
- * membership and perhaps an entry of the NIC's filter, so a user who may not
- * administer the network has a limit.
+ * Limit on a user's attachments to multicast groups. Each group costs the host a membership and
+ * perhaps an entry in the NIC's filter, so users without CAP_NET_ADMIN have a limit.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -24,7 +23,7 @@ MODULE_PARM_DESC(mcast_user_limit, "Attachments to multicast groups of one user 
 
 /* A user with attached QPs */
 struct rhca_mcast_owner {
-	struct list_head entry;	/* in the list of them, under RTNL */
+	struct list_head entry;	/* in @owners, under RTNL */
 	kuid_t uid;		/* the user */
 	u32 attachments;	/* of the QPs of all its processes */
 };
@@ -46,7 +45,7 @@ static struct rhca_mcast_owner *find_owner(kuid_t uid)
 	return owner;
 }
 
-/* The attachment has gone. @owner: from rhca_mcast_owner_get(), or NULL. RTNL held. */
+/* Uncharge one attachment. @owner: from rhca_mcast_owner_get(), or NULL. RTNL held. */
 void rhca_mcast_owner_put(struct rhca_mcast_owner *owner)
 {
 	if (!owner || --owner->attachments)
@@ -71,9 +70,9 @@ static void explain_limit(const struct rhca_qp *qp)
 }
 
 /*
- * Count one attachment more for the calling user. @owner: set to it, for rhca_mcast_owner_put();
- * NULL for one without a limit. RTNL held. Returns 0; -ENOMEM when the user has as many as
- * mcast_user_limit, which the log then names, or without memory.
+ * Charge one attachment to the calling user. @owner: for rhca_mcast_owner_put(); NULL for a user
+ * without limit. RTNL held. Returns 0; -ENOMEM without memory, or at the limit mcast_user_limit,
+ * which is then logged.
  */
 int rhca_mcast_owner_get(struct rhca_port *port, const struct rhca_qp *qp,
 			 struct rhca_mcast_owner **owner)

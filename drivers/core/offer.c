@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of offers. A backend adds its own where a bus holds locks, so nothing
- * but the list is touched there.
+ * The list of offers. A backend adds its own with locks of a bus held, so only the list is touched
+ * there.
  */
 #include <linux/list.h>
 #include <linux/lockdep.h>
@@ -12,23 +12,23 @@
 #include "core/offer.h"
 
 static LIST_HEAD(offers);
-static DEFINE_MUTEX(offers_mutex);	/* protects it, and what is in it */
+static DEFINE_MUTEX(offers_mutex);	/* protects the list and the offers */
 static DECLARE_WAIT_QUEUE_HEAD(users_gone);
 
 /*
- * A withdrawal waits for whoever has found the offer: rhca_offer.users_map shows lockdep a lock
- * that both hold, as that of a work item does for flush_work().
+ * A withdrawal waits for users of the offer. rhca_offer.users_map shows this to lockdep as a lock
+ * that both sides take, as flush_work() does with a work item's.
  */
 static struct lock_class_key users_key;
 
-/* Between two looks for devices that were made of an offer as it was withdrawn */
+/* Interval of the search for devices created from an offer as it was withdrawn */
 #define WITHDRAW_INTERVAL	msecs_to_jiffies(100)
 
 /**
- * rhca_offer_add - A backend can serve netdevs
- * @offer: what it can; stays the backend's, which withdraws it before it goes
+ * rhca_offer_add - Add an offer of a backend to serve netdevs
+ * @offer: owned by the backend, which must withdraw it before its exit
  *
- * Devices are registered later, by a work item that holds none of the caller's locks.
+ * Devices are created later, by a work item that holds none of the caller's locks.
  *
  * Context: may sleep; locks of the bus may be held.
  */
@@ -46,12 +46,12 @@ void rhca_offer_add(struct rhca_offer *offer)
 RHCA_EXPORT(rhca_offer_add);
 
 /**
- * rhca_offer_withdraw - The hardware goes, or its driver
+ * rhca_offer_withdraw - Withdraw an offer when its hardware or driver is removed
  * @offer: a backend's own
  *
  * Context: may sleep, until the devices that the offer serves are quiesced,
- * unregistered and freed; RTNL not held. Locks of the bus may be held, so nothing
- * that makes or removes a device may ask for them: no operation of the backend.
+ * unregistered and freed; RTNL not held. Locks of the bus may be held, so code
+ * that creates or removes a device must not take them: no operation of the backend may.
  */
 void rhca_offer_withdraw(struct rhca_offer *offer)
 {
@@ -70,7 +70,7 @@ RHCA_EXPORT(rhca_offer_withdraw);
 /**
  * rhca_offers_exist - Is there an offer at all?
  *
- * Context: any. One that comes meanwhile is told by @rhca_lifecycle.
+ * Context: any. A new offer is announced through @rhca_lifecycle.
  */
 bool rhca_offers_exist(void)
 {
@@ -78,8 +78,8 @@ bool rhca_offers_exist(void)
 }
 
 /*
- * A device was made that did not ask for offers, one that was made of an offer has gone, or
- * what kept hardware from a port has. May sleep.
+ * A device was created without a look at offers, one that was created from an offer has ended, or a
+ * port no longer excludes hardware. May sleep.
  */
 void rhca_offers_recheck(void)
 {
@@ -88,15 +88,15 @@ void rhca_offers_recheck(void)
 }
 
 /**
- * rhca_offer_find - Who offers to serve a netdev?
+ * rhca_offer_find - Find an offer to serve a netdev
  * @ndev: the netdev
  *
- * Until it is released the offer is not withdrawn: nothing in between may ask for a
- * lock under which a backend withdraws its offers.
+ * Until its release the offer cannot be withdrawn: the caller must not take a lock under
+ * which a backend withdraws its offers.
  *
  * Context: may sleep.
  * Return: an offer that is able, for rhca_offer_release() by the same thread, or
- * NULL. There may be a device of it, see rhca_offer_claim().
+ * NULL. It may have a device already, see rhca_offer_claim().
  */
 struct rhca_offer *rhca_offer_find(const struct net_device *ndev)
 {
@@ -129,13 +129,13 @@ static enum rhca_offer_state state_of(const struct rhca_offer *offer)
 }
 
 /**
- * rhca_offer_look - What is offered for a netdev?
+ * rhca_offer_look - Get the state of the offer for a netdev
  * @ndev: the netdev
- * @own: the offer that its device was made of, to compare, or NULL for any
+ * @own: the offer behind its present device, only compared, or NULL for any
  *
  * Context: may sleep.
- * Return: of an offer that is able, if there is one; RHCA_OFFER_NONE: there is none, or @own
- * has been withdrawn.
+ * Return: the state of the first offer that is able, if there is one; RHCA_OFFER_NONE if there
+ * is no offer or @own was withdrawn.
  */
 enum rhca_offer_state rhca_offer_look(const struct net_device *ndev,
 				      const struct rhca_offer *own)
@@ -164,8 +164,8 @@ static void drop_user(struct rhca_offer *offer)
 }
 
 /**
- * rhca_offer_release - Who has found an offer needs it no more
- * @offer: from rhca_offer_find(), may be gone when this returns
+ * rhca_offer_release - Undo rhca_offer_find()
+ * @offer: the offer, which may be freed when this returns
  *
  * Context: any.
  */
@@ -177,9 +177,9 @@ void rhca_offer_release(struct rhca_offer *offer)
 EXPORT_SYMBOL_IF_KUNIT(rhca_offer_release);
 
 /*
- * A device is to be made of an offer that the caller holds. It has one at a time: one that is
- * being unregistered still has objects, and memory of the hardware. May sleep. Returns 0, for
- * rhca_offer_unclaim(); -EALREADY while there is a device, whose end is told.
+ * Reserve an offer, which the caller holds, for a new device. It has one at a time: one that is
+ * being unregistered still has objects and memory of the hardware. May sleep. Returns 0, for
+ * rhca_offer_unclaim(); -EALREADY while there is a device, whose end raises an event.
  */
 int rhca_offer_claim(struct rhca_offer *offer)
 {
@@ -197,9 +197,9 @@ int rhca_offer_claim(struct rhca_offer *offer)
 }
 
 /*
- * Undo rhca_offer_claim(): the device has ended, or none was made. The offer may be gone when
- * this returns. May sleep. What the end of a device takes needs no map: a withdrawal ends
- * devices itself, so lockdep sees the same locks there.
+ * Undo rhca_offer_claim() after the device has ended or could not be created. The offer may be
+ * freed when this returns. May sleep. Locks taken at the end of a device need no map: a withdrawal
+ * ends devices itself, so lockdep sees them there.
  */
 void rhca_offer_unclaim(struct rhca_offer *offer)
 {
@@ -210,10 +210,10 @@ void rhca_offer_unclaim(struct rhca_offer *offer)
 }
 
 /**
- * rhca_offer_fail - No device could be made of an offer
+ * rhca_offer_fail - Note that no device could be created from an offer
  * @offer: an offer that the caller holds
  *
- * Nobody tries again but a user who asks for a device, until it is offered anew.
+ * It is not tried again until it is added again; "rdma link add" still tries.
  *
  * Context: may sleep.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who offers to serve which netdev; which offer is taken is control's to decide. */
+/* Offers of hardware to serve netdevs; lifecycle/ decides which are used. */
 #ifndef RHCA_CORE_OFFER_H
 #define RHCA_CORE_OFFER_H
 
@@ -8,19 +8,18 @@
 struct net_device;
 
 /**
- * struct rhca_lifecycle - What the core tells who makes and removes devices
- * @offers_changed: There is an offer more, or its device has gone.
- * @offer_withdrawn: No new device is made of this offer: remove those that it serves,
- *	and return when they have been unregistered. Called again while there
- *	are some. May sleep.
- * @device_lost: A device is removed because a netdev of it was unregistered, or has moved, while
- *	the device was not registered: it was in the way of what should have been made on
- *	its netdevs meanwhile.
- * @device_taken: Another driver has unregistered a device, which is there for the moment, and
- *	on no list. May sleep.
- * @device_ended: A device is no more.
+ * struct rhca_lifecycle - Calls of the core to lifecycle/, which creates and removes devices
+ * @offers_changed: An offer was added, or its device has ended.
+ * @offer_withdrawn: No new device is created from this offer: unregister those that it
+ *	serves, and return when that is done. Called again while there are any. May sleep.
+ * @device_lost: A device is being removed because a netdev of it was unregistered or moved
+ *	while the device was not registered. It blocked the creation of other devices on its
+ *	netdevs until now.
+ * @device_taken: Another driver has unregistered a device, which still exists but is on no
+ *	list. May sleep.
+ * @device_ended: A device has ended.
  *
- * Locks of a bus or of ib_core may be held: all but @offer_withdrawn only leave word.
+ * Locks of a bus or of ib_core may be held: work is deferred, except by those that may sleep.
  */
 struct rhca_lifecycle {
 	void (*offers_changed)(void);
@@ -35,9 +34,9 @@ extern const struct rhca_lifecycle rhca_lifecycle;	/* lifecycle/link.c */
 /* Does hardware offer to serve a netdev? */
 enum rhca_offer_state {
 	RHCA_OFFER_NONE,
-	RHCA_OFFER_LISTED,	/* it cannot for now */
-	RHCA_OFFER_BUSY,	/* it has a device: this netdev's, or one that is ending */
-	RHCA_OFFER_FAILED,	/* it could not, and nothing has changed since */
+	RHCA_OFFER_LISTED,	/* it cannot at present */
+	RHCA_OFFER_BUSY,	/* it has a device: this netdev's, or an ending one */
+	RHCA_OFFER_FAILED,	/* it failed, and nothing has changed since */
 	RHCA_OFFER_FREE,
 };
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What has happened to netdevs, for the ports on them: changes of their state; DCB APP tables,
- * which "dcb app" or an LLDP agent writes; and IP addresses, for ports whose netdev ib_core
- * does not watch.
+ * Events of netdevs, passed on to the ports on them: changes of state; DCB APP tables, which "dcb
+ * app" or an LLDP agent writes; and IP addresses, for ports whose netdev ib_core does not watch.
  */
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
@@ -20,7 +19,7 @@
 #include "core/registry.h"
 
 /**
- * rhca_port_changed - A netdev changed: tell the ports on it
+ * rhca_port_changed - A netdev changed: update the ports on it
  * @ndev: the netdev
  * @mtu_changed: it was the MTU
  *
@@ -73,8 +72,8 @@ static int inet6addr_event(struct notifier_block *nb, unsigned long event,
 }
 
 /*
- * Its netdev is told by an index, in a namespace that nobody tells: a port that is not concerned
- * finds nothing new
+ * The event names a netdev by its index, but not the namespace: unaffected ports read the same
+ * values again
  */
 static int dcb_event(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -108,9 +107,9 @@ static struct notifier_block inet6addr_notifier = {
 };
 
 /**
- * rhca_port_events_init - Begin to listen, before there are ports
+ * rhca_port_events_init - Register the notifiers, before there are ports
  *
- * Changes of state come by rhca_port_changed().
+ * Changes of state are reported through rhca_port_changed() instead.
  *
  * Return: 0, or an error with nothing registered.
  */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of all devices: created, looked up, and removed.
+ * The list of all devices: creation, lookup and removal.
  *
- * A device leaves in one of three ways: its netdev goes, its user removes it
- * ("rdma link del", module unload), or another driver unregisters every device
- * with our driver id, as the in-tree software driver does when it is unloaded.
- * All three end in dealloc_driver(); after the third a device is made again.
+ * A device is removed in three cases: its netdev is unregistered, its user removes it ("rdma link
+ * del", module unload), or another driver unregisters every device with our driver id, as the
+ * in-tree software driver does on unload. All end in dealloc_driver(); after the third a new device
+ * is created.
  */
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
@@ -22,16 +22,15 @@
 #include "core/registry.h"
 
 /*
- * All devices. devices_mutex protects the list and serialises creation;
- * packets walk it under RCU. It is never taken under RTNL, which registration
- * takes inside it.
+ * All devices. devices_mutex protects the list and serialises creation; packets walk it under RCU.
+ * Never take it under RTNL, which registration takes inside it.
  */
 LIST_HEAD(rhca_devices);
 static DEFINE_MUTEX(devices_mutex);
 
-/* Devices whose memory exists; the module stays until there are none */
+/* Devices that are not freed; the module stays until there are none */
 static atomic_t num_devices = ATOMIC_INIT(0);
-/* Module unload: the last of them has gone, or one can be found again */
+/* Wakes module unload: the last device was freed, or one can be found again */
 static DECLARE_WAIT_QUEUE_HEAD(devices_wait);
 
 static void list_device(struct rhca_dev *dev)
@@ -39,7 +38,7 @@ static void list_device(struct rhca_dev *dev)
 	u32 i;
 
 	list_add_tail_rcu(&dev->entry, &rhca_devices);
-	/* From here on news of them is heard */
+	/* Changes from here on raise events */
 	for (i = 0; i < dev->num_ports; i++)
 		rhca_qos_read_apps(&dev->ports[i]);
 }
@@ -53,10 +52,10 @@ static void unlist_device(struct rhca_dev *dev)
 	synchronize_rcu();
 }
 
-/* rdma_rxe has the same driver id, by which its exit unregisters devices */
+/* Does rdma_rxe unregister it? Its exit unregisters all devices with our shared driver id */
 static bool is_taken(const struct rhca_dev *dev)
 {
-	/* Hardware is its bus's to bring back */
+	/* Hardware returns through its bus */
 	return !test_bit(RHCA_DEV_REMOVED, &dev->flags) && !dev->offer &&
 	       rhca_in_tree_unloading();
 }
@@ -73,10 +72,10 @@ static void dealloc_driver(struct ib_device *ibdev)
 		rhca_lifecycle.device_taken(dev);
 	rhca_dev_close_ports(dev);
 	rhca_dev_free_parts(dev);
-	/* Its offer may serve again, maybe another netdev */
+	/* Its offer is free again, perhaps for another netdev */
 	if (had_offer)
 		rhca_offers_recheck();
-	/* The last one out may let the module go: hold its text until here */
+	/* After the last device the module may be freed: hold it until this has returned */
 	mutex_lock(&devices_mutex);
 	rhca_lifecycle.device_ended();
 	if (atomic_dec_and_test(&num_devices))
@@ -85,9 +84,9 @@ static void dealloc_driver(struct ib_device *ibdev)
 }
 
 /**
- * rhca_dev_unplugged - Processes are about to lose their objects
+ * rhca_dev_unplugged - Move QPs to ERR, with all completions, before processes lose their objects
  * @dev: the device, which is being unregistered, or moved to another RDMA namespace, see
- *	rhca_dev_plugged(). QPs go to ERR before that, with all their completions
+ *	rhca_dev_plugged()
  *
  * Context: may sleep.
  */
@@ -110,15 +109,15 @@ static bool is_on(const struct rhca_dev *dev, const void *ndev)
 	return false;
 }
 
-/* Was it made of the device on a netdev, which need not be its member any more, and others? */
+/* Is it a LAG that replaced the device on a netdev, which need not be its member any more? */
 static bool stands_for(const struct rhca_dev *dev, const void *ndev)
 {
 	return rhca_lag_record_covers(&dev->replaced, ndev);
 }
 
 /*
- * Does it keep a netdev from having a device of its own? It does to its end, of which @ndev
- * hears; but whose netdev has gone may be held by its users for long.
+ * Does it exclude a device of the netdev's own? Until its end, which raises an event for @ndev; but
+ * not once it has lost its netdev, as its users may hold it for long.
  */
 static bool leads(const struct rhca_dev *dev, const void *ndev)
 {
@@ -143,7 +142,7 @@ static bool any_device(bool (*fits)(const struct rhca_dev *dev, const void *what
 	return found;
 }
 
-/* The first that fits and is registered, with a reference */
+/* Find the first match that is registered, with a reference */
 static struct rhca_dev *
 find_device(bool (*fits)(const struct rhca_dev *dev, const void *what),
 	    const void *what)
@@ -172,7 +171,7 @@ bool rhca_netdev_served(const struct net_device *ndev)
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_served);
 
 /**
- * rhca_netdev_led - Is there a LAG that stands for this netdev?
+ * rhca_netdev_led - Is there a LAG that serves this netdev?
  * @ndev: the netdev; the caller has a reference, or RTNL
  */
 bool rhca_netdev_led(const struct net_device *ndev)
@@ -186,7 +185,7 @@ static const struct ib_device_ops registry_verbs = {
 
 static const char *name_of(const struct rhca_dev_spec *spec)
 {
-	/* ib_core takes it for a pattern; only one of a renamed device can have a % */
+	/* ib_core takes it as a pattern; only a renamed device can have a % in its name */
 	if (spec->name && !strchr(spec->name, '%'))
 		return spec->name;
 	if (netif_is_bond_master(spec->netdevs[0]))
@@ -216,9 +215,9 @@ static int register_device(struct rhca_dev *dev,
 }
 
 /*
- * The device leaves in the background, and its netdevs at once. One that is not
- * registered is leaving, or on its way to another RDMA namespace: rhca_dev_plugged()
- * then finds it without netdevs, unclaimed, and has it leave.
+ * Release its netdevs now, and unregister the device in the background. If it is not registered, it
+ * is being unregistered, or moving to another RDMA namespace: then rhca_dev_plugged() finds it
+ * without netdevs, unclaimed, and removes it.
  */
 static void remove_queued(struct rhca_dev *dev)
 {
@@ -234,9 +233,8 @@ static void remove_queued(struct rhca_dev *dev)
 }
 
 /*
- * A netdev that was unregistered, or moved to another namespace, while the device was
- * not registered told nobody, nor did one that changed its state. RTNL: a move is seen
- * whole or not begun.
+ * Handle events of netdevs that were missed while the device was not registered: a change of state,
+ * an unregistration, or a move to another namespace. RTNL: a move is complete or has not begun.
  */
 static bool catch_up(struct rhca_dev *dev)
 {
@@ -244,9 +242,9 @@ static bool catch_up(struct rhca_dev *dev)
 
 	lockdep_assert_held(&devices_mutex);
 	rtnl_lock();
-	/* It was on its way still when it was looked at last */
+	/* Its netdevs were released already, while it was moving */
 	told = !rcu_access_pointer(dev->ports[0].ndev);
-	/* Who has been told sees to it that it goes, and to what follows */
+	/* If it is claimed, the claimer removes it */
 	went = !test_bit(RHCA_DEV_REMOVED, &dev->flags) && !rhca_dev_netdevs_stay(dev);
 	if (went)
 		remove_queued(dev);
@@ -258,7 +256,7 @@ static bool catch_up(struct rhca_dev *dev)
 	return went;
 }
 
-/* devices_mutex: none of them is freed meanwhile */
+/* devices_mutex: no device is freed meanwhile */
 static void catch_up_all(struct work_struct *work)
 {
 	struct rhca_dev *dev;
@@ -267,16 +265,15 @@ static void catch_up_all(struct work_struct *work)
 	list_for_each_entry(dev, &rhca_devices, entry)
 		catch_up(dev);
 	mutex_unlock(&devices_mutex);
-	/* Hardware that came meanwhile did not find the device to take its place */
+	/* An offer added meanwhile did not find the device to replace it */
 	rhca_offers_recheck();
 }
 
 static DECLARE_WORK(catch_up_work, catch_up_all);
 
 /**
- * rhca_dev_plugged - The device is there for its users
- * @dev: the device, new or back from another RDMA namespace: what became of its netdevs on
- *	the way is looked at by a work item
+ * rhca_dev_plugged - A device was added, or has moved to another RDMA namespace
+ * @dev: the device; a work item then handles events of its netdevs that were missed
  *
  * Context: any.
  */
@@ -320,14 +317,14 @@ static int create_locked(const struct rhca_dev_spec *spec)
 }
 
 /**
- * rhca_dev_create - Make and register a device
- * @spec: what it should be
+ * rhca_dev_create - Create and register a device
+ * @spec: its description
  *
- * Context: may sleep; RTNL not held, since registration asks ethtool.
- * Return: 0; -EEXIST when one of the netdevs is served already; -EALREADY while the
- * offer has another device, which goes; -ENFILE or
- * -EEXIST from ib_core when the name is taken; -ENODEV when a netdev has gone or moved
- * meanwhile, and the device, if there is one, goes in the background; what the backend says.
+ * Context: may sleep; RTNL not held, since registration queries ethtool.
+ * Return: 0; -EEXIST if one of the netdevs has a device; -EALREADY while the offer has
+ * another, ending device; -ENFILE or -EEXIST from ib_core if the name is taken; -ENODEV if a
+ * netdev was unregistered or moved meanwhile, when the device, if there is one, is removed in
+ * the background; an error of the backend.
  */
 int rhca_dev_create(const struct rhca_dev_spec *spec)
 {
@@ -341,7 +338,7 @@ int rhca_dev_create(const struct rhca_dev_spec *spec)
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_create);
 
 /**
- * rhca_dev_find - The device on a netdev
+ * rhca_dev_find - Find the device on a netdev
  * @ndev: the netdev
  *
  * Return: the device with a reference that keeps it registered, for
@@ -354,7 +351,7 @@ struct rhca_dev *rhca_dev_find(const struct net_device *ndev)
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_find);
 
 /**
- * rhca_dev_find_lag - The LAG that was made of the device on a netdev, and others
+ * rhca_dev_find_lag - Find the LAG that replaced the device on a netdev
  * @ndev: the netdev, which need not be its member any more
  *
  * Return: as rhca_dev_find().
@@ -365,10 +362,10 @@ struct rhca_dev *rhca_dev_find_lag(const struct net_device *ndev)
 }
 
 /**
- * rhca_dev_remove_netdev - A netdev is being unregistered: its device goes
+ * rhca_dev_remove_netdev - Remove the device on a netdev that is being unregistered
  * @ndev: the netdev
  *
- * In the background, but its ports stop to listen and let go of their netdevs at once: the
+ * In the background, but its ports stop receiving and release their netdevs at once: the
  * unregistration does not wait for users of the device, and the other netdevs are free.
  *
  * Context: RTNL held.
@@ -388,10 +385,10 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove_netdev);
 
 /**
  * rhca_dev_remove_later - Remove a device for good, in the background
- * @dev: from rhca_dev_find(), whose reference goes
+ * @dev: from rhca_dev_find(), whose reference is put
  *
- * Context: may sleep. Its netdevs are free when its end is told.
- * Return: whether nobody else was removing it.
+ * Context: may sleep. Its netdevs are free when @device_ended is called.
+ * Return: false if it was claimed already.
  */
 bool rhca_dev_remove_later(struct rhca_dev *dev)
 {
@@ -403,7 +400,7 @@ bool rhca_dev_remove_later(struct rhca_dev *dev)
 }
 
 /**
- * rhca_dev_remove_offer - Remove the devices that were made of an offer
+ * rhca_dev_remove_offer - Remove the devices that were created from an offer
  * @offer: the offer
  * @before: called with each of them before it is unregistered
  *
@@ -422,9 +419,8 @@ void rhca_dev_remove_offer(const struct rhca_offer *offer,
 }
 
 /*
- * Who is not registered is being unregistered elsewhere, which ends in
- * dealloc_driver(), or is on its way to another RDMA namespace, from which it comes
- * back to rhca_dev_plugged(): both wake this up.
+ * An unregistered device is either ending, in dealloc_driver(), or moving to another RDMA
+ * namespace, and then is passed to rhca_dev_plugged(): both wake this up.
  */
 static struct rhca_dev *wait_for_device(void)
 {
@@ -436,9 +432,9 @@ static struct rhca_dev *wait_for_device(void)
 }
 
 /**
- * rhca_dev_remove_all - Module unload: every device goes, none comes back
+ * rhca_dev_remove_all - Remove all devices for good, at module unload
  *
- * Context: may sleep; no new device can be asked for any more.
+ * Context: may sleep; no new device can be requested any more.
  */
 void rhca_dev_remove_all(void)
 {
@@ -448,7 +444,7 @@ void rhca_dev_remove_all(void)
 		rhca_dev_claim(dev);
 		ib_unregister_device_and_put(&dev->ibdev);
 	}
-	/* Whose end has told us holds this until it has left our text */
+	/* dealloc_driver() of the last device holds this until it is done */
 	mutex_lock(&devices_mutex);
 	mutex_unlock(&devices_mutex);
 	cancel_work_sync(&catch_up_work);

@@ -13,7 +13,7 @@ struct rhca_offer;
 
 extern struct list_head rhca_devices;
 
-/* Each port of each device, of those that are not registered, too. RCU read side. */
+/* Each port of each device, even of those not registered. RCU read side. */
 #define rhca_for_each_port_rcu(dev, port) \
 	list_for_each_entry_rcu(dev, &rhca_devices, entry) \
 		for (port = (dev)->ports; port < (dev)->ports + (dev)->num_ports; port++)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The one place where address vectors and a port's settings become header
- * fields, for every backend.
- */
+/* Makes header fields from address vectors and a port's settings, for every backend. */
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
 #include <net/inet_ecn.h>
@@ -12,9 +9,9 @@
 #include "core/port/device_types.h"
 #include "core/rules/policy.h"
 
-#define DEFAULT_HOP_LIMIT	64	/* where the address vector says 0 */
+#define DEFAULT_HOP_LIMIT	64	/* if the address vector has 0 */
 
-/* No ECN capability is announced while nothing reacts to marks */
+/* Clear the ECN bits: no packet claims ECN capability unless its sender reacts to marks */
 static u8 without_ecn(u8 tclass)
 {
 	return tclass & ~INET_ECN_MASK;
@@ -43,9 +40,8 @@ static int check_attr(struct rhca_dev *dev, const struct rdma_ah_attr *attr)
 }
 
 /*
- * ib_core takes the addresses of uppers of the port's netdev for GIDs, in whatever
- * namespace they are. Software finds them by their index in the port's own, where
- * that may be another netdev's.
+ * ib_core makes GIDs of the addresses of uppers of the port's netdev, in any namespace. Software
+ * looks netdevs up by index in the port's namespace, where an index may be that of another netdev.
  */
 static bool in_reach(const struct rhca_port *port,
 		     const struct net_device *ndev)
@@ -53,7 +49,7 @@ static bool in_reach(const struct rhca_port *port,
 	return port->dev->caps.any_net || net_eq(dev_net(ndev), port->net);
 }
 
-/* The netdev of the source GID, which may have gone since it was looked up */
+/* Note the source GID's netdev, which may have been removed since the lookup */
 static int take_netdev(struct rhca_address *address,
 		       const struct ib_gid_attr *sgid)
 {
@@ -97,8 +93,8 @@ static int resolve_from(struct rhca_dev *dev, const struct rdma_ah_attr *attr,
 		},
 	};
 	/*
-	 * Of datagrams a route serves many pairs of QPs. It is looked up by this port: theirs
-	 * where there is a flow label, else one of RoCE's, since rules may name them
+	 * A route of datagrams serves many QP pairs. Look it up with this source port: the packets'
+	 * own if there is a flow label, else one of RoCE's range, which routing rules may match
 	 */
 	address->flow.udp_sport = rdma_get_udp_sport(address->flow.flow_label, 0, 0);
 	ether_addr_copy(address->dmac, attr->roce.dmac);
@@ -107,8 +103,8 @@ static int resolve_from(struct rhca_dev *dev, const struct rdma_ah_attr *attr,
 
 /*
  * Resolve an address vector of ib_core, which has looked up the source GID and the MAC. Any
- * context. Returns 0; -EINVAL for an address that RoCE cannot express; -ENODEV when the GID's
- * netdev has gone, or is where the backend does not reach it.
+ * context. Returns 0; -EINVAL for an address that RoCE cannot express; -ENODEV if the GID's
+ * netdev was removed, or is in a namespace that the backend does not reach.
  */
 int rhca_address_resolve(struct rhca_dev *dev, const struct rdma_ah_attr *attr,
 			 struct rhca_address *address)
@@ -152,10 +148,10 @@ static const struct ib_gid_attr *sibling_gid(struct rhca_dev *dev,
 }
 
 /*
- * Resolve an address vector for a process's datagrams. @own: what rhca_address_resolve() made
- * of it. @address: @own, or the same by the GID of the type that ud_gid_type asks for, if there
- * is one. @sgid: that GID, which keeps its index until rdma_put_gid_attr(); or NULL, as after
- * an error. Any context. Returns 0, or -ENODEV as rhca_address_resolve().
+ * Resolve an address vector for a process's datagrams. @own: the result of rhca_address_resolve().
+ * @address: a copy, but with the GID of the type that ud_gid_type demands, if there is one. @sgid:
+ * that GID, which keeps its index until rdma_put_gid_attr(); or NULL, as after an error. Any
+ * context. Returns 0, or -ENODEV as rhca_address_resolve().
  */
 int rhca_address_resolve_ud(struct rhca_dev *dev,
 			    const struct rdma_ah_attr *attr,
@@ -188,9 +184,9 @@ put:
 }
 
 /*
- * Reliable connections over RoCE v2 have it forced, where the port has a rule for them. Others
- * take what the application asked for (rdma_set_option, address vector) or default_roce_tos,
- * which rdma_cm has joined in the address vector.
+ * A rule of the port forces the class of reliable connections over RoCE v2. Others have the one of
+ * the address vector, where rdma_cm puts what the application set (rdma_set_option) or
+ * default_roce_tos.
  */
 static u8 tclass_in_effect(const struct rhca_address *address,
 			   enum ib_qp_type type)
@@ -208,8 +204,8 @@ static u8 tclass_in_effect(const struct rhca_address *address,
 }
 
 /*
- * What belongs to a connection: a resolved address gets the traffic class that the rules force
- * and the UDP source port, A17.4.5. May sleep.
+ * Set the connection's part of a resolved address: the traffic class, forced or not, and the UDP
+ * source port, A17.4.5. May sleep.
  */
 void rhca_address_connect(struct rhca_address *address, enum ib_qp_type type,
 			  u32 qpn, u32 dest_qpn)
@@ -220,8 +216,8 @@ void rhca_address_connect(struct rhca_address *address, enum ib_qp_type type,
 }
 
 /*
- * The rules for the traffic class have changed: the address of a connected QP gets the class
- * that is in effect now. May sleep. Returns whether that is another one.
+ * Update the traffic class of a connected QP's address after a change of the rules. May sleep.
+ * Returns whether it has changed.
  */
 bool rhca_address_renew(struct rhca_address *address, enum ib_qp_type type)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Address vectors, resolved: everything that a packet to one destination needs
- * besides its transport headers, with the values that the port's settings put
- * into effect.
+ * Resolved address vectors: all that a packet to a destination needs besides its transport headers,
+ * after the port's settings are applied.
  */
 #ifndef RHCA_CORE_PORT_ADDRESS_H
 #define RHCA_CORE_PORT_ADDRESS_H
@@ -14,21 +13,21 @@
 #include "core/rules/qos.h"
 #include "wire/encap.h"
 
-/* Above all rates that a user can ask for: no limit */
+/* Above all rates that a user can set: no limit */
 #define RHCA_STATIC_RATE_MOST	31
 
-/* Where packets go, and how they say so */
+/* A destination, with the header fields to reach it */
 struct rhca_address {
 	struct rhca_port *port;
 	u16 sgid_index : 11;	/* of RHCA_NUM_GIDS */
 	/* enum ib_rate. A QP has several of these structs: another byte doubles it */
 	u16 static_rate : 5;
-	u16 vlan_id;		/* of the source GID's netdev, RHCA_NO_VLAN without */
+	u16 vlan_id;		/* of the source GID's netdev, or RHCA_NO_VLAN */
 	int ifindex;		/* of that netdev, in the namespace of the port's */
 	u8 sl;			/* see rhca_address_priority() */
-	u8 tclass;		/* of the address vector; in @flow is what is in effect */
+	u8 tclass;		/* of the address vector; @flow has the effective one */
 	u8 dmac[ETH_ALEN];	/* for RoCE v1 and for VLANs */
-	struct rhca_flow flow;	/* packets have its UDP source port on connected QPs only */
+	struct rhca_flow flow;	/* its UDP source port is for connected QPs only */
 };
 
 /* Reliable connections, IBTA vol. 1, 9.7, and annex A14 */
@@ -38,7 +37,7 @@ static inline bool rhca_qp_type_is_reliable(enum ib_qp_type type)
 	       type == IB_QPT_XRC_TGT;
 }
 
-/* IPv4 TTL, IPv6 hop limit or GRH hop limit, as the port's TTL has it now */
+/* IPv4 TTL, IPv6 hop limit or GRH hop limit, with the port's present TTL */
 static inline u8 rhca_address_hop_limit(const struct rhca_address *address)
 {
 	return rhca_qos_hop_limit(&address->port->qos, &address->flow);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ib_core reads the addresses of any netdev when a device is registered, but hears
- * of changes on Ethernet netdevs only: not on tunnels, PPP or loopback. There we hear
- * of them, and have ib_core read all again. Nor does it hear that such a netdev is
- * being unregistered, which so waits until the device has gone; the kernel's selftest
- * rxe_test_NETDEV_UNREGISTER, and scripts like it, rely on that.
+ * When a device is registered, ib_core reads the addresses of any netdev, but it handles changes on
+ * Ethernet netdevs only: not on tunnels, PPP or loopback. For those we get the events and make
+ * ib_core read all again. It also misses that such a netdev is being unregistered, which so waits
+ * until the device has ended; the kernel's selftest rxe_test_NETDEV_UNREGISTER, and scripts like
+ * it, rely on that.
  *
- * Kernels that do not let drivers take GIDs off keep those of an address that has
- * gone until the device goes.
+ * Kernels that do not let drivers delete GIDs keep those of a removed address until the device
+ * ends.
  */
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
@@ -19,19 +19,18 @@
 #include "core/port/port.h"
 
 /*
- * How long a default GID may stay away after its last user has gone. ib_core, which
- * cannot be asked whether its place is free, writes a line to the log each time that
- * it is not: less often the longer it takes.
+ * Delays until a missing default GID is added again, once its last user is gone. ib_core cannot be
+ * asked whether its place is free, and logs a line whenever it is not: so retry less and less
+ * often.
  */
 #define FIRST_RETRY	HZ
 #define LONGEST_RETRY	(64 * HZ)
 
 /*
- * One address cannot be taken off alone: the GIDs of all of them go, and those that
- * are left come back, perhaps at another index: an entry keeps its place, without a
- * netdev, while something has a reference to it. Connected QPs send on; what is being
- * connected meanwhile may have to be tried again. A default GID has no other place to
- * come back at: see retry_later().
+ * A single address cannot be deleted: delete the GIDs of all, and have the rest added again,
+ * perhaps at another index, as an entry that is referenced keeps its place, without a netdev.
+ * Connected QPs keep sending; a connection that is being set up may have to be retried. A default
+ * GID has a fixed place: see retry_later().
  */
 static void read_addresses(struct rhca_port *port, struct net_device *ndev)
 {
@@ -66,7 +65,7 @@ static void do_work(struct work_struct *work)
 	struct rhca_gid_watch *watch = &port->gid_watch;
 	struct net_device *ndev;
 
-	/* Either not registered yet, which is told us, or no more */
+	/* Not registered yet, then rhca_gid_watch_registered() follows, or no longer */
 	if (!ib_device_try_get(&port->dev->ibdev))
 		return;
 	ndev = rhca_port_get_netdev(port);
@@ -96,13 +95,10 @@ void rhca_gid_watch_init(struct rhca_port *port)
 	port->gid_watch.retry_delay = FIRST_RETRY;
 }
 
-/*
- * Undo rhca_gid_watch_init() of a port that nobody tells of addresses any more. May sleep, RTNL
- * not held.
- */
+/* Undo rhca_gid_watch_init() after the last rhca_gid_watch_address(). May sleep, RTNL not held. */
 void rhca_gid_watch_exit(struct rhca_port *port)
 {
-	/* Each queues the other one, but the work no more without a registered device */
+	/* Each queues the other, but the work does not without a registered device */
 	cancel_delayed_work_sync(&port->gid_watch.retry);
 	cancel_work_sync(&port->gid_watch.work);
 }
@@ -120,7 +116,7 @@ void rhca_gid_watch_address(struct rhca_port *port, bool removed)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_watch_address);
 
-/* Do what could not be done before a device was registered. Any context. */
+/* Catch up on what was not possible before the registration. Any context. */
 void rhca_gid_watch_registered(struct rhca_dev *dev)
 {
 	u32 i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Port attributes and link state, as the netdev has them. */
+/* Port attributes and link state, taken from the netdev. */
 #include <rdma/ib_addr.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_sysfs.h>
@@ -15,7 +15,7 @@
  * rhca_port_get_netdev - The port's netdev
  * @port: the port
  *
- * Return: the netdev with a reference, or NULL once it has gone.
+ * Return: the netdev with a reference, or NULL once it is released.
  */
 struct net_device *rhca_port_get_netdev(struct rhca_port *port)
 {
@@ -63,10 +63,7 @@ static enum ib_mtu netdev_mtu(const struct net_device *ndev)
 	return mtu ? mtu : IB_MTU_256;
 }
 
-/*
- * Set a port up over its netdev, to which it takes a reference, but for what the device's
- * creation puts into it
- */
+/* Initialise a port and take a reference to its netdev; rhca_dev_alloc() does the rest */
 void rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
 		    struct net_device *ndev)
 {
@@ -86,7 +83,7 @@ void rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
 	rcu_assign_pointer(port->ndev, ndev);
 }
 
-/* Let a port that nobody sees yet use a second netdev, to which it takes a reference */
+/* Add a second netdev, with a reference, to a port that is not visible yet */
 void rhca_port_set_second(struct rhca_port *port, struct net_device *ndev)
 {
 	netdev_hold(ndev, &port->second_tracker, GFP_KERNEL);
@@ -94,10 +91,7 @@ void rhca_port_set_second(struct rhca_port *port, struct net_device *ndev)
 	port->state = port_state(port);
 }
 
-/*
- * Let go of the netdevs. Packets that are under way may still use them, which their
- * unregistration waits for. May sleep; safe against itself.
- */
+/* Release the netdevs, after a wait for packets that use them. May sleep; calls may overlap. */
 void rhca_port_release_netdev(struct rhca_port *port)
 {
 	struct net_device *ndev = unrcu_pointer(xchg(&port->ndev, NULL));
@@ -114,7 +108,7 @@ void rhca_port_release_netdev(struct rhca_port *port)
  * rhca_port_get_net - The namespace that the port's netdev is in
  * @port: the port
  *
- * Return: the namespace with a reference, or NULL when it or the netdev goes.
+ * Return: the namespace with a reference, or NULL if it or the netdev is being removed.
  */
 struct net *rhca_port_get_net(struct rhca_port *port)
 {
@@ -150,7 +144,7 @@ enum ib_mtu rhca_port_mtu(struct rhca_port *port)
 	return mtu;
 }
 
-/* GIDs that the port offers. @port: the port; two netdevs share the table, as on adapters. */
+/* The port's number of GIDs; two netdevs share the table, as on adapters. */
 static u32 num_gids(const struct rhca_port *port)
 {
 	u32 num = port->dev->caps.num_gids;
@@ -158,7 +152,7 @@ static u32 num_gids(const struct rhca_port *port)
 	return rcu_access_pointer(port->second) ? num / 2 : num;
 }
 
-/* Raise an asynchronous event of the port. Any context; users hear of it in the background. */
+/* Raise an asynchronous event of the port. Any context; ib_core delivers it later. */
 void rhca_port_event(struct rhca_port *port, enum ib_event_type type)
 {
 	struct ib_event event = {
@@ -171,9 +165,9 @@ void rhca_port_event(struct rhca_port *port, enum ib_event_type type)
 }
 
 /**
- * rhca_port_update - The netdev went up or down, got or lost carrier or MTU
+ * rhca_port_update - Handle a change of the netdev's state, carrier or MTU
  * @port: the port
- * @mtu_changed: its MTU is another one; users must ask for the port again
+ * @mtu_changed: the MTU changed: users must query the port again
  *
  * Context: RTNL held, so calls do not overlap.
  */
@@ -191,8 +185,8 @@ void rhca_port_update(struct rhca_port *port, bool mtu_changed)
 }
 
 /*
- * Two netdevs add up. ib_core asks the first; where both run at its speed, and
- * that is how LAGs are built, there are twice the lanes.
+ * The rates of two netdevs add up. ib_core reads the first one's; if both run at its speed, as LAGs
+ * are built, double the lanes.
  */
 static const u8 twice_the_lanes[] = {
 	[IB_WIDTH_1X] = IB_WIDTH_2X,	[IB_WIDTH_2X] = IB_WIDTH_4X,
@@ -247,7 +241,7 @@ static int query_port(struct ib_device *ibdev, u32 port_num,
 	add_second_rate(port, attr);
 	if (port->dev->backend->port_query)
 		port->dev->backend->port_query(port, attr);
-	/* The netdev is going, and the device will follow: a port that is down */
+	/* The netdev is being unregistered, then the device: report a port that is down */
 	return ret == -ENODEV ? 0 : ret;
 }
 
@@ -302,9 +296,8 @@ static enum rdma_link_layer get_link_layer(struct ib_device *ibdev,
 }
 
 /*
- * The netdev is bound this way and not by ib_device_set_netdev(), because the
- * in-tree software driver takes any device with its driver id that it finds by
- * a netdev for its own.
+ * Do not use ib_device_set_netdev(): the in-tree software driver takes any device with its driver
+ * id that it finds by a netdev as its own.
  */
 static struct net_device *get_netdev(struct ib_device *ibdev, u32 port_num)
 {
@@ -321,7 +314,7 @@ static bool speaks(struct rhca_port *port, enum ib_gid_type type)
 	       (!backend->port_speaks || backend->port_speaks(port, type));
 }
 
-/* Not the same as the GID types: UDP port 4791 may be somebody else's */
+/* May differ from the GID types: UDP port 4791 may be in use by another socket */
 static ssize_t roce_versions_show(struct ib_device *ibdev, u32 port_num,
 				  struct ib_port_attribute *attr, char *buf)
 {
@@ -340,7 +333,7 @@ static struct attribute *port_attributes[] = {
 	NULL
 };
 
-/* Files in the folder of each port; a backend with others puts its own beside it */
+/* Files of each port; a backend with more adds its own group */
 const struct attribute_group rhca_port_group = {
 	.attrs	= port_attributes,
 };

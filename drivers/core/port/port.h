@@ -18,7 +18,7 @@ enum ib_mtu rhca_port_mtu(struct rhca_port *port);
 void rhca_port_event(struct rhca_port *port, enum ib_event_type type);
 void rhca_port_update(struct rhca_port *port, bool mtu_changed);
 
-/* Is it the port's netdev, or one of two? */
+/* Is it a netdev of the port? */
 static inline bool rhca_port_uses(const struct rhca_port *port,
 				  const struct net_device *ndev)
 {
@@ -36,7 +36,7 @@ static inline bool rhca_port_has_gid_type(const struct rhca_port *port,
 /**
  * rhca_port_gid_index - Is this destination one of the port's GIDs?
  * @port: the port
- * @query: what the packet says
+ * @query: from the packet
  *
  * Context: RCU read side.
  * Return: the index, or -ENOENT.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Partitions. QPs name an index of the port's table and read it there for each
- * packet, so they follow a change at once.
+ * Partitions. QPs name an index of the port's table and read it there for each packet, so a change
+ * takes effect at once.
  *
- * RoCE has no subnet manager: the administrator writes the table, and hears of
- * violations by a uevent. IBTA reports them by a trap to the subnet manager,
- * 10.9.4, and not to the owner of the QP; verbs have no event for them, and the
- * nearest, an access violation of the QP, means that the QP is lost: who
- * sends a packet with a foreign P_Key must not be able to raise it.
+ * RoCE has no subnet manager: the administrator writes the table and gets a uevent for violations.
+ * IBTA reports those in a trap to the subnet manager, 10.9.4, and not to the owner of the QP. The
+ * nearest event of verbs, an access violation, means that the QP is lost: a peer must not be able
+ * to raise it with a foreign P_Key.
  */
 #include <linux/jiffies.h>
 #include <linux/kobject.h>
@@ -23,7 +22,7 @@
 #include "core/port/port_pkeys.h"
 #include "core/rules/pkey.h"
 
-#define REPORT_PAUSE	(1 * HZ)	/* between two reports of a port */
+#define REPORT_PAUSE	(1 * HZ)	/* minimum between two reports of a port */
 
 static const struct rhca_pkey_table default_table = {
 	.num = 1,
@@ -52,7 +51,7 @@ int rhca_pkeys_init(struct rhca_port *port,
 	return 0;
 }
 
-/* Undo rhca_pkeys_init() of a port that no packet finds any more */
+/* Undo rhca_pkeys_init() after the last packet */
 void rhca_pkeys_exit(struct rhca_port *port)
 {
 	cancel_delayed_work_sync(&port->pkeys.report);
@@ -60,11 +59,11 @@ void rhca_pkeys_exit(struct rhca_port *port)
 }
 
 /**
- * rhca_pkeys_freeze - Let nobody write the tables of a device's ports, or let them again
+ * rhca_pkeys_freeze - Forbid or allow writes to the tables of a device's ports
  * @dev: the device
- * @frozen: true: not from now on; false: undo one call with true
+ * @frozen: true: forbid; false: undo one such call
  *
- * Work items of several queues look whether something else shall take the device's place.
+ * Calls nest, since several tasks may be checking whether to replace the device.
  *
  * Context: may sleep; RTNL may be held.
  */
@@ -83,7 +82,7 @@ void rhca_pkeys_freeze(struct rhca_dev *dev, bool frozen)
 EXPORT_SYMBOL_IF_KUNIT(rhca_pkeys_freeze);
 
 /**
- * rhca_pkeys_copy - The table of a port, for a port that takes its place
+ * rhca_pkeys_copy - Copy the table of a port, for a port that replaces it
  * @port: the port
  * @to: filled in
  */
@@ -116,11 +115,11 @@ static int edit(struct rhca_port *port, struct rhca_pkey_table *table, const cha
  * @port: the port
  * @text: lines
  *
- * When it returns, every packet is sent and checked by the new table; ib_core and its
- * users are told in the background.
+ * When it returns, every packet is sent and checked with the new table; ib_core and its
+ * users get an event later.
  *
  * Context: may sleep.
- * Return: as rhca_pkey_table_edit(), -EBUSY while another device takes over,
+ * Return: as rhca_pkey_table_edit(), -EBUSY while another device is replacing it,
  * -EOPNOTSUPP where the backend has no such partitions, or -ENOMEM.
  */
 int rhca_pkeys_store(struct rhca_port *port, const char *text)
@@ -139,9 +138,9 @@ int rhca_pkeys_store(struct rhca_port *port, const char *text)
 	*table = *old;
 	ret = edit(port, table, text);
 	if (!ret) {
-		/* Readers see the old table or the new one, never some lines of a write */
+		/* Readers see the old table or the new one, never a partial write */
 		rcu_assign_pointer(pkeys->table, table);
-		/* Hardware may serve a port whose partitions nobody relies on any more */
+		/* Hardware may serve a port that is back to the default partition */
 		recheck = rhca_pkeys_part_tenants(old) && !rhca_pkeys_part_tenants(table);
 	}
 	mutex_unlock(&pkeys->lock);
@@ -205,11 +204,11 @@ static void report_violation(struct work_struct *work)
 
 /**
  * rhca_pkey_violated - A packet was dropped for its P_Key
- * @port: that it came to
- * @violation: what is known of it
+ * @port: that received it
+ * @violation: its details
  *
- * Counts it for the port's attributes. The administrator hears of the first one,
- * and then of one a second for as long as they come.
+ * Counts it for the port's attributes. Sends a uevent for the first one, and at most one a
+ * second while more arrive.
  *
  * Context: receive softirq.
  */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Partitions of a port: the table that packets are checked with, and who may write
- * it.
- */
+/* Partitions of a port: the P_Key table that packets are checked against, and writes to it. */
 #ifndef RHCA_CORE_PORT_PORT_PKEYS_H
 #define RHCA_CORE_PORT_PORT_PKEYS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a port keeps when another backend serves it. */
+/* Settings that a port keeps when another backend serves it. */
 #ifndef RHCA_CORE_PORT_SETTINGS_H
 #define RHCA_CORE_PORT_SETTINGS_H
 

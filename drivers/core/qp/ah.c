@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Address handles, IBTA vol. 1, 11.2.2: resolved here, kept by the backend. */
+/* Address handles, IBTA vol. 1, 11.2.2: resolved here, owned by the backend. */
 #include <linux/etherdevice.h>
 #include <rdma/ib_cache.h>
 #include <rhca/backend.h>

@@ -10,9 +10,9 @@
 /* Address handle; a backend embeds it */
 struct rhca_ah {
 	struct ib_ah ibah;
-	struct rhca_address address;		/* with the source GID that the handle names */
-	struct rhca_address ud_address;		/* with the type that ud_gid_type asks for */
-	const struct ib_gid_attr *ud_sgid;	/* held, where that is another GID; or NULL */
+	struct rhca_address address;		/* with the handle's own source GID */
+	struct rhca_address ud_address;		/* with the type of ud_gid_type */
+	const struct ib_gid_attr *ud_sgid;	/* held if it is another GID; or NULL */
 };
 
 static inline struct rhca_ah *to_rhca_ah(struct ib_ah *ibah)

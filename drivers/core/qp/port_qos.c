@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The files of forced values of a port, and the priority that its netdev gives to
- * RoCE.
- */
+/* The files for forced values of a port, and the priority that its netdev assigns to RoCE. */
 #include <linux/dcbnl.h>
 #include <linux/if_vlan.h>
 #include <linux/sysfs.h>
@@ -18,7 +15,7 @@
 
 /* --- traffic class ---------------------------------------------------------- */
 
-/* An adapter writes headers by itself, and may be told of them at connect only */
+/* An adapter writes headers by itself, and gets the values at connect time only */
 static bool reaches_connected(const struct rhca_port *port)
 {
 	return port->dev->backend->qp_readdress;
@@ -46,7 +43,7 @@ ssize_t rhca_tclass_show(struct rhca_port *port, char *buf)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_tclass_show);
 
-/* A QP that is being modified reads the rules before it or is met after it */
+/* A QP that is being modified either reads the new rules or is readdressed after that */
 int rhca_tclass_store(struct rhca_port *port, const char *text)
 {
 	struct rhca_qos *qos = &port->qos;
@@ -74,7 +71,7 @@ ssize_t rhca_ttl_show(struct rhca_port *port, char *buf)
 	return sysfs_emit(buf, "%u\n", READ_ONCE(port->qos.ttl));
 }
 
-/* Where software sends, packets look at it one by one, so it holds at once */
+/* Software reads it for each packet, so it takes effect at once */
 int rhca_ttl_store(struct rhca_port *port, const char *text)
 {
 	int ttl;
@@ -91,7 +88,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_ttl_store);
 
 #define APPS_OF_ENCAP	2
 
-/* Entries that name RoCE, the one that counts first; selector 0 is none */
+/* Entries for RoCE in order of precedence; selector 0: none */
 static const struct dcb_app apps[RHCA_NUM_ENCAPS][APPS_OF_ENCAP] = {
 	[RHCA_V1]	= {
 		{ IEEE_8021QAZ_APP_SEL_ETHERTYPE, .protocol = RHCA_ETHERTYPE },
@@ -120,14 +117,14 @@ static u8 read_app(struct net_device *ndev, const struct dcb_app *candidates)
 	return 0;
 }
 
-/* Two that have different news of one port must not overtake each other */
+/* Serialises updates, so that an older one does not overwrite a newer one */
 static DEFINE_SPINLOCK(apps_lock);
 
 /*
- * Take over the priorities that a port's netdev gives to RoCE. The kernel finds a table by the
- * netdev's index alone, which netdevs of other namespaces have as well: a container's veth
- * would get what was set for the host's adapter. Only a netdev whose driver speaks DCB has a
- * table. Any context but interrupts; does not sleep.
+ * Read the priorities that a port's netdev assigns to RoCE. The kernel finds a table by ifindex
+ * alone, which netdevs of other namespaces have as well: a container's veth would get the table of
+ * the host's adapter. So require that the netdev's driver supports DCB. Any context but interrupts;
+ * does not sleep.
  */
 void rhca_qos_read_apps(struct rhca_port *port)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Traffic class, TTL and priority of a port: how they are set and shown. */
+/* Traffic class, TTL and priority of a port: their files, and the DCB APP table. */
 #ifndef RHCA_CORE_QP_PORT_QOS_H
 #define RHCA_CORE_QP_PORT_QOS_H
 

@@ -8,11 +8,11 @@
 #include "core/qp/qp.h"
 
 /**
- * rhca_qp_state - The state that a QP is in
+ * rhca_qp_state - The state of a QP
  * @qp: the QP
  *
- * Context: process; no lock of the data path held. A QP in the hands of an error may
- * be in ERR a moment later.
+ * Context: process; no lock of the data path held. An error may move the QP to ERR at any
+ * time.
  */
 enum ib_qp_state rhca_qp_state(const struct rhca_qp *qp)
 {
@@ -23,9 +23,9 @@ enum ib_qp_state rhca_qp_state(const struct rhca_qp *qp)
 }
 
 /**
- * rhca_qp_for_each - Do something to every QP of a device
+ * rhca_qp_for_each - Call a function for each QP of a device
  * @dev: the device
- * @fn: may sleep; must not create or destroy QPs, none of which happens meanwhile
+ * @fn: may sleep; must not create or destroy QPs, which is locked out meanwhile
  *
  * Context: may sleep.
  */
@@ -78,8 +78,8 @@ RHCA_EXPORT(rhca_qp_event);
 /**
  * rhca_qp_mtu_mismatch - Count that the peer uses another path MTU, and log it once
  * @qp: the QP
- * @peer_bytes: the peer's, as its packets show it or as it asks for
- * @our_bytes: path MTU of the QP, or the largest that its port has
+ * @peer_bytes: the peer's path MTU, seen in its packets or requested
+ * @our_bytes: path MTU of the QP, or the largest of its port
  * @peer: its GID
  * @peer_qpn: its QP
  *
@@ -132,7 +132,7 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	}
 	mutex_init(&qp->modify_lock);
 	qp->dev = dev;
-	/* ib_core makes XRC targets as its own, since processes may share one */
+	/* ib_core creates XRC targets without udata, since processes may share one */
 	qp->is_user = udata || init->qp_type == IB_QPT_XRC_TGT;
 	qp->state = IB_QPS_RESET;
 	ret = dev->backend->qp_create(qp, init, udata);
@@ -148,7 +148,7 @@ static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct rhca_qp *qp = to_rhca_qp(ibqp);
 	int ret;
 
-	/* Nobody finds it in the list while it goes */
+	/* Before the backend frees it */
 	unlist_qp(qp);
 	ret = qp->dev->backend->qp_destroy(qp, udata);
 	if (ret)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Queue pairs as policy sees them: attributes, address, order of what is done.
- * Queues and packets are the backend's, which embeds this.
+ * The core's part of queue pairs: attributes, address, order of operations. The backend, which
+ * embeds this, has queues and packets.
  */
 #ifndef RHCA_CORE_QP_QP_H
 #define RHCA_CORE_QP_QP_H
@@ -19,15 +19,15 @@ struct rhca_qp {
 	struct ib_qp ibqp;
 	struct rhca_dev *dev;
 	struct list_head entry;		/* in the device's list of QPs */
-	unsigned long mtu_told;		/* bit 0: the log has a line about the peer's path MTU */
-	bool is_user;			/* a process's */
+	unsigned long mtu_told;		/* bit 0: a mismatch with the peer's path MTU is logged */
+	bool is_user;			/* belongs to a process */
 
 	struct mutex modify_lock;	/* serialises modify_qp; protects: */
 	bool has_address;		/* it is connected */
-	enum ib_qp_state state;		/* as modify_qp left it; see rhca_qp_state() */
-	struct rhca_port *port;		/* from INIT on; QP1's from the beginning */
-	struct ib_qp_attr attr;		/* as modify_qp set it */
-	struct rhca_address address;	/* where it sends to, with @has_address */
+	enum ib_qp_state state;		/* set by modify_qp; see rhca_qp_state() */
+	struct rhca_port *port;		/* from INIT on; of QP1 always */
+	struct ib_qp_attr attr;		/* set by modify_qp */
+	struct rhca_address address;	/* destination, if @has_address */
 	struct ib_qp_init_attr init;	/* capabilities and flags, for query_qp */
 };
 

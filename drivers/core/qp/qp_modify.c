@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * modify_qp: check, resolve, let the backend do it, store; and query_qp. Which
- * transitions are legal is ib_core's table.
+ * modify_qp: check, resolve, call the backend, store; and query_qp. ib_core's table says which
+ * transitions are legal.
  */
 #include <rhca/backend.h>
 #include <rhca/compat.h>
@@ -34,8 +34,8 @@ static int check_limits(const struct rhca_caps *caps,
 }
 
 /*
- * The entry must be a valid one, 11.2.5.2, of the port that the QP is to be on; it may become
- * invalid later. QP1 has all of them, and names one with each request.
+ * The entry must be valid, 11.2.5.2, in the table of the QP's (new) port; it may become invalid
+ * later. QP1 uses all entries, one per request.
  */
 static int check_pkey_index(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 			    int mask)
@@ -71,7 +71,7 @@ static int check_path_mtu(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 	port_mtu = rhca_port_mtu(qp->port);
 	if (attr->path_mtu <= port_mtu)
 		return 0;
-	/* Most often a peer's wish: rdma_cm asks for the path MTU of who began */
+	/* Most often the peer's: rdma_cm uses the path MTU of the active side */
 	rhca_qp_mtu_mismatch(qp, ib_mtu_enum_to_int(attr->path_mtu),
 			     ib_mtu_enum_to_int(port_mtu),
 			     &rdma_ah_read_grh(mask & IB_QP_AV ? &attr->ah_attr :
@@ -82,8 +82,8 @@ static int check_path_mtu(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 }
 
 /*
- * The peer is reached by the QP's own port, whose P_Keys it has: neither the port nor the
- * path of a connection moves to another one without the other
+ * The peer is reached through the QP's own port, whose P_Keys apply: the port and the path of a
+ * connection can change only together
  */
 static int check_path_port(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 			   int mask)
@@ -163,7 +163,7 @@ static void store_attr(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 	STORE(IB_QP_DEST_QPN, dest_qp_num);
 	STORE(IB_QP_EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify);
 	if (mask & IB_QP_AV) {
-		/* References in here are ib_core's: keep the plain values */
+		/* ib_core owns the references in here: keep the plain values */
 		to->ah_attr = attr->ah_attr;
 		to->ah_attr.grh.sgid_attr = NULL;
 	}
@@ -196,10 +196,10 @@ static void store(struct rhca_qp *qp, const struct rhca_qp_change *change)
 }
 
 /*
- * Hardware moves a QP to SQE without a word to the driver, IBTA vol. 1, 10.3.1.6, and to
- * SQD, where it drains a send queue by itself. The user has seen the completion or the
- * event that tells, and says so; hardware refuses what is not true. (To leave ERR nobody
- * needs to name it, and ib_core's table does not allow it.)
+ * Hardware moves a QP to SQE without informing the driver, IBTA vol. 1, 10.3.1.6, and to SQD, where
+ * it drains the send queue by itself. The user has seen the completion or the event and says so;
+ * hardware rejects a wrong state. (ERR can be left without this, and ib_core's table forbids it
+ * there.)
  */
 static int state_before(const struct rhca_qp *qp,
 			const struct ib_qp_attr *attr, int mask,
@@ -258,10 +258,10 @@ static void quiesce_locked(struct rhca_qp *qp)
 }
 
 /*
- * Where the device is being unregistered, a process's QP is in ERR afterwards: whoever went
- * over all QPs may have passed this one in RESET. Returns 0; -EINVAL for what is not legal, with
- * nothing changed, or when the QP failed meanwhile and is in ERR; -EOPNOTSUPP for path
- * migration; -ENODEV when the netdev of the source GID has gone; what the backend says.
+ * If the device is being unregistered, a process's QP is in ERR afterwards: rhca_dev_unplugged()
+ * may have skipped it in RESET. Returns 0; -EINVAL for an illegal change, with nothing changed, or
+ * if the QP failed meanwhile and is in ERR; -EOPNOTSUPP for path migration; -ENODEV if the source
+ * GID's netdev was removed; an error of the backend.
  */
 int rhca_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
@@ -294,8 +294,8 @@ static int readdress_locked(struct rhca_qp *qp)
 }
 
 /*
- * The rules for the traffic class have changed: a connected QP follows with its next packet,
- * where the backend can change it. May sleep.
+ * Apply changed rules for the traffic class to a connected QP, from its next packet on, if the
+ * backend can. May sleep.
  */
 void rhca_qp_readdress(struct rhca_qp *qp)
 {
@@ -311,9 +311,9 @@ void rhca_qp_readdress(struct rhca_qp *qp)
 }
 
 /*
- * The device is about to go: a process's QP goes to ERR, so that whoever polls for its
- * completions gets them while there still is a device that writes them. Kernel users are told
- * by ib_core, and drain their QPs themselves. May sleep.
+ * Before a device is unregistered, move a process's QP to ERR, so that its completions can be
+ * polled while there is a device to write them. Kernel users are notified by ib_core, and drain
+ * their QPs themselves. May sleep.
  */
 void rhca_qp_quiesce(struct rhca_qp *qp)
 {
@@ -324,7 +324,7 @@ void rhca_qp_quiesce(struct rhca_qp *qp)
 	mutex_unlock(&qp->modify_lock);
 }
 
-/* All of @attr is filled in, but that the backend may leave out what @mask does not ask for */
+/* Fills in all of @attr; the backend may omit what @mask does not request */
 int rhca_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Driver attributes of queue pairs for netlink: where a QP sends to and under
- * which terms. Their names are an interface, see Documentation/knobs.rst:
- * tools/user/roce-status reads them.
+ * Driver attributes of queue pairs for netlink: a QP's destination and its parameters. The names
+ * are an interface, see Documentation/knobs.rst: tools/user/roce-status reads them.
  */
 #include <net/netlink.h>
 #include <rdma/rdma_netlink.h>
@@ -36,7 +35,7 @@ static bool put_gid(struct sk_buff *msg, const char *name,
 	return !rdma_nl_put_driver_string(msg, name, text);
 }
 
-/* What leaves for this destination, as the packets have it */
+/* Header fields of packets to this destination */
 static bool put_address(struct sk_buff *msg, const struct rhca_address *address)
 {
 	const struct rhca_flow *flow = &address->flow;
@@ -82,7 +81,7 @@ static bool put_connection(struct sk_buff *msg, struct rhca_qp *qp)
 	};
 
 	lockdep_assert_held(&qp->modify_lock);
-	/* Reliable ones have a path MTU, timeouts and retries; UC has the first */
+	/* Reliable QPs have a path MTU, timeouts and retries; UC only the first */
 	if (!put_facts(msg, facts, rhca_qp_type_is_reliable(qp->ibqp.qp_type) ?
 				   ARRAY_SIZE(facts) : 1))
 		return false;

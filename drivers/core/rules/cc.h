@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Loss and congestion of a port: what users may set. Names, units and defaults are those
- * that adapters have.
- */
+/* Settings of a port for loss and congestion. Names, units and defaults are those of adapters. */
 #ifndef RHCA_CORE_RULES_CC_H
 #define RHCA_CORE_RULES_CC_H
 
@@ -12,16 +9,16 @@
 struct rhca_cc {
 	/* Data is ECN-capable, marks are answered with CNPs, and CNPs slow QPs down */
 	u32 enable;
-	/* Hold what comes behind a gap, and repeat only what is missing */
+	/* Hold packets received after a gap, and retransmit only what is missing */
 	u32 selective_repeat;
-	/* Repeat by the measured round trip; only the ACK timeout takes a retry */
+	/* Retransmit by the measured RTT; only an ACK timeout uses up a retry */
 	u32 adp_retrans;
-	u32 np_min_time_between_cnps;		/* of a QP, us */
+	u32 np_min_time_between_cnps;		/* per QP, us */
 	u32 np_cnp_dscp;			/* of CNPs */
 	u32 np_cnp_prio;			/* of CNPs */
-	/* 0: @np_cnp_prio holds; 1: CNPs have the priority of data */
+	/* 0: CNPs have @np_cnp_prio; 1: the priority of data */
 	u32 np_cnp_prio_mode;
-	/* A CNP sets the target rate also where nothing was gained since the last one */
+	/* A CNP sets the target rate even if the rate has not increased since the last one */
 	u32 rp_clamp_tgt_rate;
 	u32 rp_clamp_tgt_rate_ati;		/* a CNP after an increase sets the target rate */
 	u32 rp_time_reset;			/* time between increases, us */

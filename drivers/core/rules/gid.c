@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The GID table as packets are matched with it. It knows nothing of ports; who fills
- * it is gid_verbs.c.
- */
+/* The GID table that packets are matched with. Independent of ports; gid_verbs.c fills it. */
 #include <linux/string.h>
 #include <rhca/compat.h>
 
@@ -54,8 +51,8 @@ static int find_entry(const struct rhca_gid_table *table,
 }
 
 /*
- * The index of the GID that a packet is for, or -ENOENT; its namespace does not count here. Any
- * context.
+ * Find the GID of a packet's destination; ignores the namespace. Any context. Returns its index or
+ * -ENOENT.
  */
 int rhca_gid_find(struct rhca_gid_table *table,
 		  const struct rhca_gid_query *query)
@@ -84,7 +81,7 @@ int rhca_gid_ifindex(struct rhca_gid_table *table, u16 index)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_ifindex);
 
-/* Is there a GID on a netdev? */
+/* Does a netdev have a GID? */
 bool rhca_gid_has_netdev(struct rhca_gid_table *table, int ifindex)
 {
 	bool found = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * GID table of a port. ib_core keeps the table and fills it from netdev and
- * address events; this is the copy that packets to UD and QP1 are matched with.
+ * GID table of a port. ib_core owns the table and fills it from netdev and address events; this is
+ * a copy for matching the packets to UD QPs and QP1.
  */
 #ifndef RHCA_CORE_RULES_GID_H
 #define RHCA_CORE_RULES_GID_H
@@ -14,9 +14,9 @@
 
 #define RHCA_NUM_GIDS	128
 
-/* One GID as packets see it */
+/* A GID as packets are matched with it */
 struct rhca_gid_entry {
-	/* All zero: empty, as where ib_core has one on a netdev of another namespace */
+	/* All zero: empty, or ib_core has a GID on a netdev of another namespace */
 	union ib_gid gid;
 	enum ib_gid_type type;
 	int ifindex;		/* of the port's netdev, a VLAN on it, an upper device */
@@ -26,14 +26,14 @@ struct rhca_gid_entry {
 
 /* What packets without a connection are matched with */
 struct rhca_gid_table {
-	seqlock_t lock;					/* packets read without taking it */
-	int end;					/* behind the last entry in use */
+	seqlock_t lock;					/* packets only read the sequence */
+	int end;					/* index after the last entry in use */
 	struct rhca_gid_entry entry[RHCA_NUM_GIDS];	/* by index of ib_core's table */
 };
 
-/* A destination that a packet names */
+/* A packet's destination */
 struct rhca_gid_query {
-	const struct net *net;		/* namespace that it arrived in */
+	const struct net *net;		/* namespace it arrived in */
 	const union ib_gid *gid;	/* destination GID */
 	enum ib_gid_type type;		/* by its framing */
 	int ifindex;			/* netdev that the GID must be on; 0 for any */
@@ -46,13 +46,13 @@ int rhca_gid_find(struct rhca_gid_table *table,
 int rhca_gid_ifindex(struct rhca_gid_table *table, u16 index);
 bool rhca_gid_has_netdev(struct rhca_gid_table *table, int ifindex);
 
-/* An IPv4 address, mapped: behind ::ffff: */
+/* Is it an IPv4-mapped address (::ffff:a.b.c.d)? */
 static inline bool rhca_gid_is_ipv4(const union ib_gid *gid)
 {
 	return ipv6_addr_v4mapped((const struct in6_addr *)gid->raw);
 }
 
-/* An IPv6 group, or an IPv4 one: 224.0.0.0/4 */
+/* Is it a group of IPv6, or of IPv4 (224.0.0.0/4)? */
 static inline bool rhca_gid_is_multicast(const union ib_gid *gid)
 {
 	const struct in6_addr *addr = (const struct in6_addr *)gid->raw;

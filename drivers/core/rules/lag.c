@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which bonds make a LAG, and which member of one a packet leaves by. */
+/* Which bonds make a LAG, and which member of a bond a packet is sent on. */
 #include <rhca/compat.h>
 
 #include "borrowed/bonding.h"
 #include "core/rules/lag.h"
 
-/* What a bonding mode can be. @bond_mode: BOND_MODE_*. */
+/* The kind of LAG for a bonding mode. @bond_mode: BOND_MODE_*. */
 static enum rhca_lag_kind kind_of_mode(int bond_mode)
 {
 	switch (bond_mode) {
@@ -20,12 +20,12 @@ static enum rhca_lag_kind kind_of_mode(int bond_mode)
 }
 
 /**
- * rhca_lag_decide - Shall one device stand for the members of a bond?
+ * rhca_lag_decide - Should one device replace those of the members of a bond?
  * @facts: state of the bond
  *
- * Return: what the bond makes of them; RHCA_LAG_NONE unless it has exactly two
- * members, both are ports, their devices have no others, their
- * partitions are the same, so that tenants stay apart, and nobody objects.
+ * Return: the kind of LAG; RHCA_LAG_NONE unless the bond has exactly two members, both are
+ * ports, their devices have no other ports, their partitions are the same, so that tenants stay
+ * isolated, and the user has not disabled it.
  */
 enum rhca_lag_kind rhca_lag_decide(const struct rhca_lag_facts *facts)
 {
@@ -39,7 +39,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_lag_decide);
 
 /**
  * rhca_lag_record_covers - Did a netdev belong to a device that was replaced?
- * @record: what the LAG stands for
+ * @record: what the LAG replaced
  * @ndev: the netdev; the caller has a reference, RTNL or the RCU read side
  */
 bool rhca_lag_record_covers(const struct rhca_lag_record *record,
@@ -56,14 +56,13 @@ bool rhca_lag_record_covers(const struct rhca_lag_record *record,
 EXPORT_SYMBOL_IF_KUNIT(rhca_lag_record_covers);
 
 /**
- * rhca_lag_bond_member - The netdev under a bond that a packet leaves by
+ * rhca_lag_bond_member - Select the member of a bond for a packet
  * @ndev: any netdev
  * @wanted: 0 or 1, the member in the bond's order
  *
  * Context: RCU read side.
- * Return: that member, or the other one while that cannot transmit; NULL when
- * @ndev is no active-active bond of two, or none of them can: then the packet
- * is the bond's own business.
+ * Return: that member, or the other one while that cannot transmit; NULL if @ndev is no
+ * active-active bond of two, or neither can: then send on the bond itself.
  */
 struct net_device *rhca_lag_bond_member(const struct net_device *ndev,
 					u32 wanted)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Link aggregation: one device over the two members of a bond, or over two
- * netdevs that equal-cost routes join.
+ * Link aggregation: one device over the two members of a bond, or over two netdevs joined by
+ * equal-cost routes.
  */
 #ifndef RHCA_CORE_RULES_LAG_H
 #define RHCA_CORE_RULES_LAG_H
@@ -13,33 +13,33 @@
 
 #define RHCA_LAG_MEMBERS	2	/* as on adapters: their two ports */
 
-/* What a bond is to its members' RDMA devices */
+/* What a bond means for its members' RDMA devices */
 enum rhca_lag_kind {
-	RHCA_LAG_NONE,		/* nothing; they go on as they are */
-	RHCA_LAG_ACTIVE_BACKUP,	/* one device; the bond says which member works */
+	RHCA_LAG_NONE,		/* nothing; they stay as they are */
+	RHCA_LAG_ACTIVE_BACKUP,	/* one device; the bond selects the working member */
 	RHCA_LAG_ACTIVE_ACTIVE,	/* one device; its QPs spread over both members */
 };
 
-/* What the decision rests on */
+/* The facts for the decision */
 struct rhca_lag_facts {
 	int bond_mode;		/* BOND_MODE_* of net/bonding.h */
 	u32 num_members;	/* netdevs under the bond */
-	u32 num_ports;		/* how many of them are ports of ours */
+	u32 num_ports;		/* of these, ports of ours */
 	u32 num_outside;	/* ports that the members' devices have outside the bond */
-	bool partitions_differ;	/* those ports' P_Key tables are not the same */
-	bool disabled;		/* the user does not want a LAG of one of them */
+	bool partitions_differ;	/* those ports' P_Key tables differ */
+	bool disabled;		/* the user has disabled LAG on one of them */
 };
 
-/* A device that a LAG stands for */
+/* A device that a LAG replaces */
 struct rhca_lag_replaced {
 	char name[IB_DEVICE_NAME_MAX];
 	u32 num_ports;
 	struct rhca_netdev_id netdev[RHCA_LAG_MEMBERS];	/* of its ports */
 };
 
-/* What comes back when a LAG ends */
+/* Devices to create again when a LAG ends */
 struct rhca_lag_record {
-	u32 num_devices;	/* 0 for a device that no LAG made */
+	u32 num_devices;	/* 0 for a device that is no LAG */
 	struct rhca_lag_replaced device[RHCA_LAG_MEMBERS];
 };
 
@@ -50,12 +50,12 @@ struct net_device *rhca_lag_bond_member(const struct net_device *ndev,
 					u32 wanted);
 
 /**
- * rhca_lag_member_of - The member that a packet should leave by
+ * rhca_lag_member_of - Select the member for a packet
  * @flow_label: of the address vector
- * @qp_member: where the QP sits, from its move to INIT on
+ * @qp_member: the QP's own member, assigned in INIT
  *
- * A flow label is entropy: even ones mean the first member, odd ones the
- * second. Without one the QP's own member counts.
+ * A flow label is entropy: even ones select the first member, odd ones the second. Without
+ * one the QP's own member is used.
  */
 static inline u32 rhca_lag_member_of(u32 flow_label, u32 qp_member)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a netdev can carry, and which netdev it was. */
+/* What a netdev can carry, and how to remember one without a reference. */
 #include <linux/bits.h>
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
@@ -12,8 +12,8 @@
 /* --- what it can carry ---------------------------------------------------------- */
 
 /*
- * RoCE v2 is UDP and needs IP. Link types that the IP stack assigns addresses to, and that have
- * no RDMA of their own: IPoIB (ARPHRD_INFINIBAND) is the InfiniBand adapter's.
+ * RoCE v2 is UDP and needs IP: link types that the IP stack assigns addresses to and that have no
+ * RDMA of their own, as IPoIB (ARPHRD_INFINIBAND) has in the InfiniBand adapter.
  */
 static const unsigned short ip_link_types[] = {
 	ARPHRD_ETHER,		/* and veth, bridge, macvlan, team, vxlan ... */
@@ -44,9 +44,9 @@ static bool is_kind(const struct net_device *ndev, const char *kind)
 }
 
 /*
- * RoCE v1 has an EtherType of its own and needs Ethernet frames. ipvlan netdevs share the MAC
- * address of the netdev below, which tells them apart by IP addresses: other frames stay with
- * it. netkit in its L3 mode has an all-zero address, to which no RoCE v1 packet can be sent.
+ * RoCE v1 has its own EtherType and needs Ethernet frames. ipvlan netdevs share the MAC address of
+ * the netdev below, which demultiplexes by IP address and keeps other frames. netkit in L3 mode has
+ * an all-zero address, to which no RoCE v1 packet can be sent.
  */
 static bool carries_frames(const struct net_device *ndev)
 {
@@ -61,8 +61,8 @@ static bool carries_frames(const struct net_device *ndev)
  * @ndev: the netdev
  *
  * Context: any.
- * Return: a bit for each enum ib_gid_type, whatever roce_mode says; 0 when the
- * netdev carries no IP.
+ * Return: a bit for each enum ib_gid_type, regardless of roce_mode; 0 if the netdev carries
+ * no IP.
  */
 unsigned long rhca_netdev_gid_types(const struct net_device *ndev)
 {
@@ -77,11 +77,11 @@ unsigned long rhca_netdev_gid_types(const struct net_device *ndev)
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_gid_types);
 
 /**
- * rhca_netdev_on_bus - Is a netdev on a device of a bus, so on hardware or what looks it?
+ * rhca_netdev_on_bus - Does a netdev belong to a device on a bus, as hardware does?
  * @ndev: the netdev
  *
- * One that software has made may have a parent device as well: radios of mac80211_hwsim
- * do, which any user can make in a user namespace of his own, with any address.
+ * A parent device alone is not enough: radios of mac80211_hwsim have one, and any user can
+ * create those in a user namespace, with any address.
  *
  * Context: any.
  */
@@ -90,7 +90,7 @@ bool rhca_netdev_on_bus(const struct net_device *ndev)
 	return ndev->dev.parent && ndev->dev.parent->bus;
 }
 
-/* --- which it was --------------------------------------------------------------- */
+/* --- remembering one ----------------------------------------------------------------- */
 
 /**
  * rhca_netdev_note - Note a netdev
@@ -112,7 +112,7 @@ void rhca_netdev_note(struct rhca_netdev_id *id, const struct net_device *ndev)
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_note);
 
 /**
- * rhca_netdev_is - Is it the netdev that was noted?
+ * rhca_netdev_is - Is it the netdev that was remembered?
  * @ndev: a netdev; the caller has a reference, RTNL or the RCU read side
  * @id: from rhca_netdev_note()
  */
@@ -127,12 +127,12 @@ bool rhca_netdev_is(const struct net_device *ndev,
 }
 
 /**
- * rhca_netdev_get - The netdev that was noted
+ * rhca_netdev_get - Get the netdev that was remembered
  * @id: from rhca_netdev_note()
  *
  * Context: any.
- * Return: the netdev with a reference, for dev_put(); NULL when it has gone or changed
- * its namespace. It may be another one that was made with the same index.
+ * Return: the netdev with a reference, for dev_put(); NULL if it was removed or moved to
+ * another namespace. It may be a new one with the same index.
  */
 struct net_device *rhca_netdev_get(const struct rhca_netdev_id *id)
 {
@@ -156,11 +156,10 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_get);
 
 /**
  * rhca_netdev_beside - Another netdev of the same namespace
- * @ndev: a netdev that the caller has a reference to
+ * @ndev: a netdev; the caller holds a reference
  * @name: of the other one
  *
- * A netdev that leaves a namespace does not keep that from being freed: it is looked at
- * under RCU.
+ * Uses RCU: a netdev that leaves a namespace does not keep that from being freed.
  *
  * Context: any.
  * Return: the netdev with a reference, for dev_put(), or NULL.

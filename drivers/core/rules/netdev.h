@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a netdev can carry; netdevs to come back to, and others beside them. */
+/* What a netdev can carry, and how to remember one without a reference. */
 #ifndef RHCA_CORE_RULES_NETDEV_H
 #define RHCA_CORE_RULES_NETDEV_H
 
@@ -7,9 +7,8 @@
 #include <rdma/ib_verbs.h>
 
 /*
- * A netdev to come back to, of which nothing is held: a job that waits for another one does
- * not keep it from being unregistered. An index alone does not say which it was: each
- * namespace counts its own, and a netdev may have changed its namespace since
+ * Remembers a netdev without a reference, so that its unregistration need not wait. An ifindex
+ * alone is ambiguous: each namespace has its own, and a netdev may move to another namespace
  */
 struct rhca_netdev_id {
 	u64 net_cookie;		/* of its network namespace */

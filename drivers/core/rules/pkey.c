@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tables of P_Keys: what is written to one, and which entry lets a packet in. */
+/* P_Key tables: parsing of writes, and lookup for packets. */
 #include <linux/ctype.h>
 #include <linux/string.h>
 #include <rdma/ib_mad.h>
@@ -10,10 +10,10 @@
 #define LINE_CHARS	32		/* "127 0xffff" with room for blanks */
 
 /**
- * rhca_pkeys_part_tenants - Are there partitions that somebody relies on?
+ * rhca_pkeys_part_tenants - Are there partitions other than the default one?
  * @table: of a port
  *
- * Return: whether it is another than the one that every port begins with.
+ * Return: whether it differs from the initial table of every port.
  */
 bool rhca_pkeys_part_tenants(const struct rhca_pkey_table *table)
 {
@@ -22,12 +22,12 @@ bool rhca_pkeys_part_tenants(const struct rhca_pkey_table *table)
 RHCA_EXPORT(rhca_pkeys_part_tenants);
 
 /**
- * rhca_pkey_find - The entry that lets a packet to QP1 in
+ * rhca_pkey_find - Find the entry that admits a packet to QP1
  * @pkeys: of the port
  * @pkey: of the packet
  *
- * Where the port is full and limited member of a partition the full entry is
- * taken, as ib_core does when it looks for one: the answer goes by it.
+ * If the port is both full and limited member of a partition, the full entry is returned, as
+ * ib_core's own lookup does: the response is sent with it.
  *
  * Context: RCU read side.
  * Return: the index, or -ENOENT.
@@ -49,7 +49,7 @@ int rhca_pkey_find(const struct rhca_pkeys *pkeys, u16 pkey)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_pkey_find);
 
-/* P_Keys are written in hexadecimal: 8001 could mean two things, so it is none */
+/* P_Keys are hexadecimal and need 0x: 8001 alone would be ambiguous */
 static int parse_pkey(const char *text, u16 *pkey)
 {
 	if (strcmp(text, "0") && strncasecmp(text, "0x", 2))
@@ -59,7 +59,7 @@ static int parse_pkey(const char *text, u16 *pkey)
 	return *pkey && !rhca_pkey_valid(*pkey) ? -EINVAL : 0;
 }
 
-/* "INDEX PKEY"; blanks alone say nothing */
+/* "INDEX PKEY"; ignores blank lines */
 static int edit_line(struct rhca_pkey_table *table, char *line)
 {
 	char *index_text = strim(line);
@@ -78,7 +78,7 @@ static int edit_line(struct rhca_pkey_table *table, char *line)
 	return 0;
 }
 
-/* One entry to clear must be enough to leave a partition */
+/* Clearing one entry must be enough to leave a partition */
 static int check_unique(const struct rhca_pkey_table *table)
 {
 	int i, k;
@@ -91,11 +91,11 @@ static int check_unique(const struct rhca_pkey_table *table)
 }
 
 /*
- * Apply what was written to the file to a copy of the table, which is of no use after an error.
- * @text: lines; a comma will do as well, since a shell's own printf may write line by line. The
- * same key at two indices is refused; full and limited membership of one partition are two
- * keys, 10.9.2. Returns 0; -EINVAL for a line that is none, an index beyond the table or a key
- * without a partition; -EEXIST for a key that would be there twice.
+ * Apply text written to the file to a copy of the table, which is invalid after an error. @text:
+ * lines; a comma separates as well, since a shell's printf may write line by line. The same key at
+ * two indices is refused; full and limited membership of a partition are two keys, 10.9.2. Returns
+ * 0; -EINVAL for a malformed line, an index beyond the table or a key without a partition; -EEXIST
+ * for a duplicate key.
  */
 int rhca_pkey_table_edit(struct rhca_pkey_table *table, const char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Partitions, IBTA vol. 1, 10.9: P_Key tables, and who may talk to whom. */
+/* Partitions, IBTA vol. 1, 10.9: P_Key tables, and which keys match. */
 #ifndef RHCA_CORE_RULES_PKEY_H
 #define RHCA_CORE_RULES_PKEY_H
 
@@ -16,32 +16,32 @@
 
 /* P_Keys of a port. Immutable once published */
 struct rhca_pkey_table {
-	u16 num;			/* all entries from here on are invalid */
-	u16 key[RHCA_NUM_PKEYS];	/* 0 is an entry that is not used */
+	u16 num;			/* entries from here on are invalid */
+	u16 key[RHCA_NUM_PKEYS];	/* 0: the entry is not used */
 };
 
-/* What is told of a packet, as trap 257 would */
+/* Details of a violation, as in trap 257 */
 struct rhca_pkey_violation {
 	u16 pkey;		/* of the packet */
-	u32 qpn;		/* that it was for */
-	union ib_gid sgid;	/* where it came from */
-	union ib_gid dgid;	/* where it went */
+	u32 qpn;		/* its destination QP */
+	union ib_gid sgid;	/* its source */
+	union ib_gid dgid;	/* its destination */
 };
 
 /* Partitions of a port */
 struct rhca_pkeys {
 	struct mutex lock;			/* protects: */
 	/*
-	 * How many look at the table, or have copied it, for a port that is to take this
-	 * one's place: nothing is written meanwhile
+	 * Number of tasks that have copied the table, or are checking it, to replace the port; no
+	 * writes meanwhile
 	 */
 	unsigned int frozen;
-	struct rhca_pkey_table __rcu *table;	/* writes; read under RCU */
+	struct rhca_pkey_table __rcu *table;	/* for writers; readers use RCU */
 
-	struct delayed_work report;		/* tells of @violation */
+	struct delayed_work report;		/* reports @violation */
 	/* Bit 0: @report owns @violation; else the packet that sets the bit does */
 	unsigned long reporting;
-	unsigned long reported;			/* when the last report was made, in jiffies */
+	unsigned long reported;			/* time of the last report, in jiffies */
 	struct rhca_pkey_violation violation;	/* the first since then */
 };
 
@@ -50,14 +50,14 @@ static inline bool rhca_pkey_valid(u16 pkey)
 	return pkey & RHCA_PKEY_BASE;
 }
 
-/* 10.9.3: one partition, and not two limited members of it */
+/* 10.9.3: same partition, and not both limited members */
 static inline bool rhca_pkeys_match(u16 a, u16 b)
 {
 	return rhca_pkey_valid(a) && !((a ^ b) & RHCA_PKEY_BASE) &&
 	       ((a | b) & RHCA_PKEY_FULL);
 }
 
-/* RCU read side; 0, which matches nothing, for what is not in the table */
+/* RCU read side. Returns 0, which matches nothing, beyond the table */
 static inline u16 rhca_pkey_at(const struct rhca_pkeys *pkeys, u16 index)
 {
 	const struct rhca_pkey_table *table = rcu_dereference(pkeys->table);

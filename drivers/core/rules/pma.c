@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Performance management, IBTA vol. 1, 16.1: counters of a port in the form that
- * perfquery reads and that ib_core shows in ports/N/counters.
+ * Performance management, IBTA vol. 1, 16.1: counters of a port in the form that perfquery reads
+ * and ib_core shows in ports/N/counters.
  *
- * Counters are only ever added to. Setting one moves its zero point.
+ * Counters only increase. Setting one moves its zero point.
  */
 #include <rdma/ib_pma.h>
 #include <rhca/compat.h>
@@ -13,7 +13,7 @@
 
 /* --- what is counted ------------------------------------------------------ */
 
-/* Every row adds a counter of ours; what has no row is always 0 */
+/* Each row adds a counter of ours; a counter without a row is always 0 */
 static const struct {
 	enum rhca_pma_counter to;
 	enum rhca_counter from;
@@ -40,16 +40,16 @@ static const struct {
 	{ RHCA_PMA_MULTICAST_RCV_PACKETS,  RHCA_RX_MULTICAST_PACKETS },
 };
 
-/* Sums are not taken at one moment: a part may be ahead of its whole */
+/* Counters are not read atomically: a part may exceed its total */
 static u64 rest(u64 whole, u64 part)
 {
 	return whole > part ? whole - part : 0;
 }
 
 /**
- * rhca_pma_totals - Our counters as performance management calls them
- * @counters: everything counted on a port, by enum rhca_counter
- * @totals: the same; data in 32-bit words, 16.1.3.5
+ * rhca_pma_totals - Convert our counters to those of performance management
+ * @counters: totals of a port, by enum rhca_counter
+ * @totals: the result; data in 32-bit words, 16.1.3.5
  */
 void rhca_pma_totals(const u64 *counters, struct rhca_pma_values *totals)
 {
@@ -70,9 +70,9 @@ void rhca_pma_totals(const u64 *counters, struct rhca_pma_values *totals)
 }
 RHCA_EXPORT(rhca_pma_totals);
 
-/* --- what it looks like --------------------------------------------------- */
+/* --- encoding -------------------------------------------------------------- */
 
-/* A counter in an attribute; its row is its bit of CounterSelect */
+/* A counter in an attribute; its row is its bit in CounterSelect */
 struct field {
 	enum rhca_pma_counter counter;
 	u16 bit;
@@ -132,7 +132,7 @@ static const struct {
 		port_counters_ext, ARRAY_SIZE(port_counters_ext) },
 };
 
-/* Which attribute has this ID? -ENOENT for one without counters. */
+/* The attribute with this ID, or -ENOENT for one without counters. */
 int rhca_pma_attribute_of(__be16 id)
 {
 	int i;
@@ -143,7 +143,7 @@ int rhca_pma_attribute_of(__be16 id)
 	return -ENOENT;
 }
 
-/* Fields are bytes in network order; the two of four bits share one */
+/* Fields are big-endian bytes; the two of four bits share one */
 static u64 get_field(const struct field *f, const u8 *data)
 {
 	unsigned int bit;
@@ -156,7 +156,7 @@ static u64 get_field(const struct field *f, const u8 *data)
 	return value;
 }
 
-/* A counter stays at its largest value, 16.1.3.5; 64 bits never get there */
+/* Counters saturate, 16.1.3.5; 64-bit ones never get there */
 static void put_field(const struct field *f, u64 value, u8 *data)
 {
 	unsigned int bit;
@@ -172,7 +172,7 @@ static void put_field(const struct field *f, u64 value, u8 *data)
 	}
 }
 
-/* Write the counters of an attribute, which is zeroed but for PortSelect and CounterSelect */
+/* Encode the counters of an attribute, which is zeroed except PortSelect and CounterSelect */
 void rhca_pma_encode(enum rhca_pma_attribute attribute,
 		     const struct rhca_pma_values *shown, u8 *data)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Performance management: the counters of a port as datagrams have them. */
+/* Performance management: a port's counters as in management datagrams. */
 #ifndef RHCA_CORE_RULES_PMA_H
 #define RHCA_CORE_RULES_PMA_H
 
 #include <linux/mutex.h>
 #include <linux/types.h>
 
-/* The order of the bits of CounterSelect, and what PortCounters has not */
+/* In the order of the bits of CounterSelect, then those that PortCounters lacks */
 enum rhca_pma_counter {
 	RHCA_PMA_SYMBOL_ERROR,
 	RHCA_PMA_LINK_ERROR_RECOVERY,
@@ -35,7 +35,7 @@ struct rhca_pma_values {
 	u64 value[RHCA_PMA_NUM_COUNTERS];
 };
 
-/* Attributes with counters; each has a zero point of its own */
+/* Attributes with counters; each has its own zero point */
 enum rhca_pma_attribute {
 	RHCA_PMA_PORT_COUNTERS,
 	RHCA_PMA_PORT_COUNTERS_EXT,
@@ -45,7 +45,7 @@ enum rhca_pma_attribute {
 /* Zero points of a port's counters */
 struct rhca_pma {
 	struct mutex lock;		/* protects: */
-	/* Totals when a counter was set, less what it was set to: it shows what came since */
+	/* Totals when a counter was set, minus the value set: a counter is relative to this */
 	struct rhca_pma_values zero[RHCA_PMA_NUM_ATTRIBUTES];
 };
 

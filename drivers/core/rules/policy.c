@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Module-wide choices and the words that people write for them. */
+/* Module-wide settings and the words for them. */
 #include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -31,7 +31,7 @@ static const struct word ud_gid_types[] = {
 	{ "auto", RHCA_UD_GID_AUTO },
 };
 
-/* A newline behind is ignored */
+/* Ignores a trailing newline */
 static int find_word(const struct word *words, size_t num, const char *text)
 {
 	size_t i;
@@ -43,7 +43,7 @@ static int find_word(const struct word *words, size_t num, const char *text)
 }
 
 /**
- * rhca_roce_mode_parse - Read a value of the parameter roce_mode
+ * rhca_roce_mode_parse - Parse a value of the parameter roce_mode
  * @text: 0, 2, 4, v1, v2 or both; a trailing newline is ignored
  *
  * Return: an enum rhca_roce_mode, or -EINVAL for any other text.
@@ -55,7 +55,7 @@ int rhca_roce_mode_parse(const char *text)
 EXPORT_SYMBOL_IF_KUNIT(rhca_roce_mode_parse);
 
 /**
- * rhca_ud_gid_type_parse - Read a value of the parameter ud_gid_type
+ * rhca_ud_gid_type_parse - Parse a value of the parameter ud_gid_type
  * @text: 0, 2, v1, v2 or auto; a trailing newline is ignored
  *
  * Return: an enum rhca_ud_gid_type, or -EINVAL for any other text.
@@ -79,7 +79,7 @@ const char *rhca_roce_mode_name(enum rhca_roce_mode mode)
 EXPORT_SYMBOL_IF_KUNIT(rhca_roce_mode_name);
 
 /**
- * rhca_gid_types_enabled - The GID types that the mode gives to ports
+ * rhca_gid_types_enabled - The GID types that roce_mode enables
  *
  * Return: a bit for each enum ib_gid_type.
  */
@@ -95,7 +95,7 @@ unsigned long rhca_gid_types_enabled(void)
 }
 
 /**
- * rhca_gid_type_enabled - Does the mode give ports GIDs of this type?
+ * rhca_gid_type_enabled - Does roce_mode enable GIDs of this type?
  * @type: RoCE v1 or v2
  */
 bool rhca_gid_type_enabled(enum ib_gid_type type)

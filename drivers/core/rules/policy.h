@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Module-wide choices: which RoCE versions the ports speak and which GID type
- * datagrams take.
- */
+/* Module-wide settings: RoCE versions of the ports and GID type of datagrams. */
 #ifndef RHCA_CORE_RULES_POLICY_H
 #define RHCA_CORE_RULES_POLICY_H
 
@@ -15,14 +12,14 @@ enum rhca_roce_mode {
 	RHCA_ROCE_BOTH = 4,	/* "4" or "both", the default */
 };
 
-/* GID type that user datagrams are sent with */
+/* GID type of user datagrams */
 enum rhca_ud_gid_type {
-	RHCA_UD_GID_V1 = 0,	/* "0" or "v1", whatever the address handle names */
+	RHCA_UD_GID_V1 = 0,	/* "0" or "v1", regardless of the address handle */
 	RHCA_UD_GID_V2 = 2,	/* "2" or "v2", likewise */
-	RHCA_UD_GID_AUTO = 4,	/* "auto", the type of the address handle's own GID; default */
+	RHCA_UD_GID_AUTO = 4,	/* "auto", the default: the type of the address handle's GID */
 };
 
-/* Set at load time, read only afterwards */
+/* Set at load time, then read-only */
 struct rhca_policy {
 	enum rhca_roce_mode	roce_mode;
 	enum rhca_ud_gid_type	ud_gid_type;

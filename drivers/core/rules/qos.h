@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Traffic class, TTL and priority of the packets of a port: what an
- * administrator imposes over what the application asks for.
+ * Traffic class, TTL and priority of a port's packets: values that the administrator forces over
+ * the application's.
  */
 #ifndef RHCA_CORE_RULES_QOS_H
 #define RHCA_CORE_RULES_QOS_H
@@ -14,13 +14,13 @@
 
 /* Settings of a port */
 struct rhca_qos {
-	u8 ttl;					/* of RoCE v2; 0: as the address vector says */
-	u8 app_priority[RHCA_NUM_ENCAPS];	/* of the netdev's DCB APP table, or 0 */
+	u8 ttl;					/* of RoCE v2; 0: the address vector's */
+	u8 app_priority[RHCA_NUM_ENCAPS];	/* from the netdev's DCB APP table, or 0 */
 	struct mutex tclass_lock;		/* protects: */
 	struct rhca_tclass_table tclass;	/* of RC connections over RoCE v2 */
 };
 
-/* Of a packet that is about to leave */
+/* For a packet to be sent */
 static inline u8 rhca_qos_hop_limit(const struct rhca_qos *qos,
 				    const struct rhca_flow *flow)
 {
@@ -30,13 +30,13 @@ static inline u8 rhca_qos_hop_limit(const struct rhca_qos *qos,
 }
 
 /**
- * rhca_qos_priority - Priority of a packet: VLAN tag, qdisc and NIC queue
+ * rhca_qos_priority - Priority of a packet, for VLAN tag, qdisc and NIC queue
  * @qos: of the port
- * @sl: service level that the address vector gives
- * @flow: network headers, with the traffic class that is in effect
+ * @sl: service level of the address vector
+ * @flow: network headers, with the effective traffic class
  *
- * Return: 0 to 7. The first that is not 0 decides: service level, upper bits of
- * the traffic class, DCB APP table.
+ * Return: 0 to 7, the first that is not 0 of: service level, upper bits of the traffic class,
+ * DCB APP table.
  */
 static inline u8 rhca_qos_priority(const struct rhca_qos *qos, u8 sl,
 				   const struct rhca_flow *flow)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rules for the traffic class. A rule is what one line says:
+ * Rules for the traffic class, one per line:
  *   [tclass=]N[,src_ip=A][,dst_ip=A[/BITS]]
  *   [tclass=]N[,src_ip6=A][,dst_ip6=A]
- * N is -1 to 255; a line without addresses is the class of all connections.
+ * N is -1 to 255; a line without addresses sets the class of all connections.
  */
 #include <linux/inet.h>
 #include <linux/kernel.h>
@@ -24,7 +24,7 @@ static struct in6_addr *in6(const union ib_gid *gid)
 	return (struct in6_addr *)gid->raw;
 }
 
-/* --- from text ------------------------------------------------------------- */
+/* --- parsing ------------------------------------------------------------------ */
 
 static int parse_class(struct rhca_tclass_rule *rule, char *text, bool ipv6)
 {
@@ -37,7 +37,7 @@ static int parse_class(struct rhca_tclass_rule *rule, char *text, bool ipv6)
 	return 0;
 }
 
-/* A mapped address is no address of RoCE over IPv6 */
+/* RoCE over IPv6 cannot have a mapped address */
 static int parse_address(const char *text, bool ipv6, union ib_gid *gid)
 {
 	const char *end;
@@ -121,8 +121,8 @@ static int parse_item(struct rhca_tclass_rule *rule, char *item, u32 *seen)
 }
 
 /*
- * Read a rule: one line; a newline behind it is ignored. Returns 0; -EINVAL: not a rule, a key
- * twice, IPv4 and IPv6 in one. Then @rule has no meaning.
+ * Parse a rule: one line, perhaps with a newline. Returns 0; -EINVAL if it is malformed, has a key
+ * twice or mixes IPv4 and IPv6; @rule is invalid then.
  */
 int rhca_tclass_parse(const char *text, struct rhca_tclass_rule *rule)
 {
@@ -214,8 +214,8 @@ static int insert_rule(struct rhca_tclass_table *table,
 }
 
 /*
- * Add, change or remove what a line says. Returns 0; -ENOMEM when there are as many rules as
- * there may be, -ENOENT when there is none to remove: nothing is changed then.
+ * Add, change or remove a rule. Returns 0; -ENOMEM if the table is full, -ENOENT if there is none
+ * to remove: nothing is changed then.
  */
 int rhca_tclass_apply(struct rhca_tclass_table *table,
 		      const struct rhca_tclass_rule *rule)
@@ -247,7 +247,7 @@ static bool matches(const struct rhca_tclass_rule *rule,
 }
 
 /*
- * Which class is forced on a connection? @table: the rules of its port. Returns 0 to 255, or
+ * Find the class forced on a connection. @table: the rules of its port. Returns 0 to 255, or
  * RHCA_TCLASS_OFF.
  */
 int rhca_tclass_find(const struct rhca_tclass_table *table,
@@ -264,7 +264,7 @@ int rhca_tclass_find(const struct rhca_tclass_table *table,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_tclass_find);
 
-/* --- to text --------------------------------------------------------------- */
+/* --- printing ----------------------------------------------------------------- */
 
 static int emit_address(char *line, int len, const char *side,
 			const union ib_gid *gid)
@@ -291,8 +291,8 @@ static int emit_rule(char *line, const struct rhca_tclass_rule *rule)
 }
 
 /*
- * Write the rules as they may be written, first come first, to a page: 40 rules of long IPv6
- * addresses do not fit, then the last line is "...". Returns bytes.
+ * Print the rules in the syntax of writes, in order of precedence, to a page. 40 rules with long
+ * IPv6 addresses do not fit: the last line is "..." then. Returns bytes.
  */
 ssize_t rhca_tclass_emit(const struct rhca_tclass_table *table, char *buf)
 {
