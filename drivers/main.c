@@ -121,7 +121,7 @@ static void __exit rhca_exit(void)
 	rhca_link_exit();
 	rhca_sysfs_exit();
 	rhca_port_events_exit();
-	rcu_barrier();		/* paths and regions are freed from RCU callbacks */
+	rcu_barrier();		/* paths and regions are freed in RCU callbacks */
 	rhca_mcast_exit();
 	rhca_sw_exit();
 }
