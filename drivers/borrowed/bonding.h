@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which member of a bond a packet can leave by.
+ * The member of a bond that a packet is sent on.
  *
- * We use:	the private structs of the bonding driver, of which the header is there for
- *		all, but the layout is for its own: a bond of another build of that driver
- *		has another. What the kernel says of any bond names no members.
+ * We use:	the private structs of the bonding driver. Their header is public, but the
+ *		layout may differ in another build of that driver. The public interface of
+ *		bonds does not name the members.
  * Where:	include/net/bonding.h, struct bonding, struct slave, bond_slave_can_tx().
  * Since:	3.19 (the header); looked at in 6.1, 6.12 and 7.3.
- * If it changes: it mostly does not compile. Else packets of a QP do not leave by the member
- *		that it was given, or by one that is down.
+ * If it changes: it mostly does not compile. Else packets of a QP are not sent on its
+ *		member, or on one that is down.
  * Test:	lag, netfilter-queue.
  */
 #ifndef RHCA_BORROWED_BONDING_H
@@ -17,17 +17,17 @@
 #include <linux/netdevice.h>
 #include <net/bonding.h>
 
-/* BOND_MODE_* of a netdev that netif_is_bond_master() */
+/* BOND_MODE_* of a bond */
 static inline int rhca_bonding_mode(const struct net_device *bond)
 {
 	return BOND_MODE((const struct bonding *)netdev_priv(bond));
 }
 
 /**
- * rhca_bonding_sender - The member that a packet leaves by
+ * rhca_bonding_sender - Select the member that a packet is sent on
  * @ndev: the bond
  * @wanted: number of the member, in the bond's order
- * @member: NULL; set to that member if it can transmit, else to one that can
+ * @member: must be NULL; set to that member if it can transmit, else to one that can
  *
  * Context: RCU read side.
  * Return: how many members there are.

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How a block is cut into packets on its way, where it is. The ICRC of each is computed
- * before that, and covers the IPv4 identification.
+ * How a block is segmented into packets, if it is. Their ICRCs are computed before that, and
+ * cover the IPv4 identification.
  *
- * We use:	that segmentation counts identifications up by one from the block's own, and
- *		which kinds of netdev, by the name of their kind, pass a block whole or leave
- *		cutting to the kernel. Nothing tells a driver either.
+ * We use:	that segmentation increments the identification by one for each packet, and
+ *		which kinds of netdev, by the name of their kind, pass a block on or let the
+ *		kernel segment it. The kernel has no interface for either.
  * Where:	net/ipv4/af_inet.c, inet_gso_segment(); drivers/net/veth.c, tun.c, loopback.c;
  *		net/core/dev.c, validate_xmit_skb(). The receiving side, where GRO has joined
  *		packets, has its rule in sw/rx/rx_batch.c.
  * Since:	before 6.1; looked at in 6.12 and 7.3.
- * If it changes: each packet of a block but the first has a wrong ICRC at the peer.
+ * If it changes: all packets of a block but the first arrive with a wrong ICRC.
  * Test:	capture-blocks, blocks; for GRO the KUnit case
  *		rhca_rx_batch.identifications_are_found_by_their_rule.
  */
@@ -21,7 +21,7 @@
 #include <linux/string.h>
 #include <net/rtnetlink.h>
 
-/* These pass blocks whole, or have the kernel cut them */
+/* These pass blocks on unsegmented, or let the kernel segment them */
 static const char *const rhca_whole_kinds[] = { "veth", "tun" };
 
 /* These hand packets on to the devices below them */
@@ -39,7 +39,7 @@ static inline bool rhca_gso_cut_is_kind(const struct net_device *ndev,
 	return false;
 }
 
-/* Is it known to pass blocks whole, or to have the kernel cut them? */
+/* Is it known to pass blocks on unsegmented, or to let the kernel segment them? */
 static inline bool rhca_gso_cut_is_known(const struct net_device *ndev)
 {
 	return READ_ONCE(ndev->flags) & IFF_LOOPBACK ||

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * UDP cuts a segmentation offload packet before an encapsulation socket sees it,
- * unless its type says that it was made for a tunnel. Ours takes it whole, be it a
- * block of a peer or what GRO has put together, so the type is set here: by the
- * last of the hooks for packets to this host, when it is certain that no device
- * will look at it any more.
+ * UDP segments a GSO packet before an encapsulation socket gets it, unless its type is
+ * that of a tunnel. Our socket accepts GSO packets, from a peer's block or from GRO, so
+ * set that type here, in the last hook for packets to this host, after which no device
+ * reads it.
  *
- * We use:	that SKB_GSO_UDP_TUNNEL in the type of a packet is what decides, and that nothing
+ * We use:	that SKB_GSO_UDP_TUNNEL in the type of a packet decides this, and that nothing
  *		reads the type between the last hook and the socket. For an encapsulation
  *		socket udp_allow_gso() alone is not enough.
  * Where:	include/linux/udp.h, udp_unexpected_gso(), called by udp_queue_rcv_skb() in
  *		net/ipv4/udp.c, udpv6_queue_rcv_skb() in net/ipv6/udp.c.
  * Since:	6.9 and stable releases since; looked at in 6.1 (headers), 6.12 and 7.3.
- * If it changes: blocks arrive cut, slower, and nothing else.
+ * If it changes: blocks arrive segmented: slower, with no other effect.
  * Test:	KUnit suite rhca_gso_intact; blocks.
  */
 #include <linux/ip.h>
@@ -48,9 +47,9 @@ static bool is_block(struct sk_buff *skb, u8 family)
 }
 
 /*
- * A clone, which a bridge or mirroring has made, shares the type with an skb that
- * leaves by another device: tun warns of one that it does not know, and drops it.
- * Without memory for a type of its own the clone is cut.
+ * A clone, from a bridge or mirroring, shares the type with an skb that is sent on another device:
+ * tun warns about a type that it does not know and drops the packet. Without memory for its own
+ * copy of the type the clone is segmented.
  */
 unsigned int rhca_gso_intact_keep(void *priv, struct sk_buff *skb,
 				  const struct nf_hook_state *state)
@@ -70,11 +69,11 @@ static const struct nf_hook_ops gso_intact_hook = {
 };
 
 /**
- * rhca_gso_intact_begin - Blocks reach our sockets whole
- * @net: the namespace that they are in
+ * rhca_gso_intact_begin - Have blocks delivered to our sockets unsegmented
+ * @net: the namespace of the sockets
  *
  * Context: may sleep.
- * Return: 0 or an error; without it blocks arrive cut.
+ * Return: 0, or an error, after which blocks arrive segmented.
  */
 int rhca_gso_intact_begin(struct net *net)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A frame to a group, or to the host's own address, comes in again as if from the wire.
+ * Loop back a frame to a group, or to the host's own address, as if received.
  *
- * We use:	that the IP stack looks for no route of a packet that has one already, as what
- *		dev_loopback_xmit() turns round has. A packet from one of the host's own
- *		addresses that has none is dropped as spoofed ("martian source").
+ * We use:	that the IP stack looks up no route for a received packet that has one, as
+ *		those of dev_loopback_xmit() have. Without one, a packet from one of the host's
+ *		own addresses is dropped as spoofed ("martian source").
  * Where:	net/ipv4/ip_input.c, ip_rcv_finish_core(); net/ipv6/ip6_input.c,
  *		ip6_rcv_finish_core(): skb_valid_dst().
  * Since:	before 6.1; looked at in 6.12 and 7.3.
  * If it changes: QPs of the sending host get no copy of a datagram to their group that
- *		leaves on a VLAN or bond.
+ *		is sent on a VLAN or bond.
  * Test:	mcast.
  */
 #ifndef RHCA_BORROWED_LOOP_BACK_H
@@ -20,9 +20,9 @@
 #include <linux/netdevice.h>
 
 /**
- * rhca_loop_back - Let a host receive what it sends
- * @skb: at its Ethernet header, consumed. With its route, unless that is not a local one
- * @gid_ndev: that it comes in by
+ * rhca_loop_back - Receive a packet that this host sends
+ * @skb: at its Ethernet header, consumed; with its route if that is a local one
+ * @gid_ndev: the netdev to receive it on
  *
  * Context: bottom halves off.
  * Return: as netif_rx().

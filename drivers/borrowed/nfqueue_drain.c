@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets that an NFQUEUE rule holds come back to a function of ours.
+ * Packets held by an NFQUEUE rule return to a function of ours: drop them at exit.
  *
- * We use:	a side effect: netfilter drops all that is queued in a namespace when a
- *		hook is unregistered there.
+ * We use:	a side effect: netfilter drops all queued packets of a namespace when a hook
+ *		is unregistered there.
  * Where:	net/netfilter/core.c, __nf_unregister_net_hook(), which calls
  *		nf_queue_nf_hook_drop(); nfqnl_nf_hook_drop() in nfnetlink_queue.c.
  * Since:	long before 6.1; looked at in 6.12 and 7.3.
- * If it changes: a verdict that comes after the module has gone jumps into freed text.
+ * If it changes: a verdict after the module is unloaded jumps into freed text.
  * Test:	netfilter (a packet is held while the module is unloaded).
  */
 #include <linux/netfilter.h>
@@ -31,11 +31,11 @@ static const struct nf_hook_ops passing_hook = {
 
 /**
  * rhca_nfqueue_drain - Drop packets that an NFQUEUE rule holds
- * @net: a namespace in which nothing of ours is sent any more
+ * @net: a namespace in which we send nothing any more
  *
- * The verdict on such a packet goes on to frame_post_routing() or frame_output(),
- * which are about to go with the module. Packets of others are dropped with ours.
- * The second round is for those that a verdict has just let into the next queue.
+ * After the verdict such a packet continues in frame_post_routing() or frame_output(), which
+ * are about to be unloaded. Other senders' packets are dropped, too. The second round is for
+ * packets that a verdict has just passed to the next queue.
  *
  * Context: may sleep.
  */
@@ -46,7 +46,7 @@ void rhca_nfqueue_drain(struct net *net)
 	for (round = 0; round < 2; round++) {
 		if (!nf_register_net_hook(net, &passing_hook))
 			nf_unregister_net_hook(net, &passing_hook);
-		synchronize_rcu();	/* verdicts under way */
+		synchronize_rcu();	/* verdicts in progress */
 	}
 }
 #else

@@ -2,15 +2,15 @@
 /*
  * Is rdma_rxe loaded, and is it being unloaded? Its exit unregisters our devices.
  *
- * We use:	the module by its name in the kset of all modules, which we reach by our own
- *		kobject; find_module() and what protects it are not exported. That a module
- *		is GOING while its exit runs. That its exit calls ib_unregister_driver() with
- *		the driver id that we have as well, since libibverbs finds the provider by it.
+ * We use:	a lookup by name in the kset of all modules, reached through our own kobject,
+ *		as find_module() and its lock are not exported. That a module is GOING while
+ *		its exit runs. That its exit calls ib_unregister_driver() with a driver id that
+ *		we share, since libibverbs finds the provider by it.
  * Where:	include/linux/module.h, struct module_kobject; kernel/module/main.c;
  *		drivers/infiniband/sw/rxe/rxe.c, rxe_module_exit().
  * Since:	5.1 (ib_unregister_driver), the rest longer; looked at in 6.12 and 7.3.
- * If it changes: our devices stay away after "rmmod rdma_rxe", as if a user had removed
- *		them; or, where rxe_links=Y, both modules make links of type rxe.
+ * If it changes: our devices stay removed after "rmmod rdma_rxe", as if a user had removed
+ *		them; or, with rxe_links=Y, both modules create links of type rxe.
  * Test:	coexist, rxe-links.
  */
 #include <linux/kobject.h>
@@ -40,8 +40,8 @@ bool rhca_in_tree_loaded(void)
 /**
  * rhca_in_tree_unloading - Is the in-tree software driver being unloaded?
  *
- * Removal by netlink looks the same to a device, but happens while that module
- * lives or is not there.
+ * A device cannot tell this from a removal by netlink, which happens while that module is
+ * live or not loaded.
  *
  * Context: any that may sleep.
  */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What we write into the control block of a packet that the IP stack is going to have.
+ * Our use of the control block of a packet that is passed to the IP stack.
  *
- * We use:	bytes of sk_buff.cb that nobody else writes between us and the functions that
- *		make the frame (sw/packet/frame.c), though the hooks of netfilter are in
- *		between: the IP stack has the first bytes for itself, and a queue of
- *		netfilter's, which segments a block, those from SKB_GSO_CB_OFFSET on.
+ * We use:	bytes of sk_buff.cb that nothing else writes before the functions that build
+ *		the frame (sw/packet/frame.c), despite the netfilter hooks in between: the IP
+ *		stack uses the first bytes, and a netfilter queue, which segments a block,
+ *		those from SKB_GSO_CB_OFFSET on.
  * Where:	include/net/ip.h, struct inet_skb_parm; include/linux/ipv6.h, struct
  *		inet6_skb_parm; include/net/gso.h (linux/skbuff.h), SKB_GSO_CB_OFFSET, and
- *		net/core/gso.c, which keeps what is before it.
+ *		net/core/gso.c, which preserves the bytes before it.
  * Since:	4.5; looked at in 6.1 (headers), 6.12 and 7.3.
  * If it changes: frames on VLANs and bonds have a wrong address, priority or member. If the
- *		structs grow, it does not compile.
+ *		structs grow, compilation fails.
  * Test:	the assertions below; vlan-pcp, netfilter-queue.
  */
 #ifndef RHCA_BORROWED_SKB_CB_H
