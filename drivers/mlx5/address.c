@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Address handles. The kernel's requests carry what the core has resolved. A
- * process's library writes the address itself: of the kernel it asks the MAC.
+ * Address handles. The kernel's requests have the address that the core resolved. A process's
+ * library writes the address itself, and needs only the MAC from the kernel.
  */
 #include <linux/etherdevice.h>
 #include <linux/mlx5/device.h>
@@ -13,12 +13,12 @@
 
 #define HAS_GRH		BIT(30)	/* of grh_gid_fl */
 #define GID_INDEX_SHIFT	20
-#define ECT_0		BIT(1)	/* of tclass: switches may mark what they would drop */
-#define PRIORITY_SHIFT	1	/* of stat_rate_sl: a bit less than a service level */
+#define ECT_0		BIT(1)	/* in tclass: switches may mark packets instead of dropping them */
+#define PRIORITY_SHIFT	1	/* in stat_rate_sl: one bit less than a service level */
 #define RATE_SHIFT	4
-#define NO_LIMIT	0	/* of a rate */
+#define NO_LIMIT	0	/* as a rate */
 
-/* These have numbers of their own; the others are MLX5_STAT_RATE_OFFSET above verbs' */
+/* These rates have special numbers; the others are verbs' plus MLX5_STAT_RATE_OFFSET */
 static const u8 own_numbers[] = {
 	[IB_RATE_56_GBPS]	= 1,
 	[IB_RATE_25_GBPS]	= 2,
@@ -36,14 +36,13 @@ static u8 number_of(u8 rate)
 }
 
 /*
- * What an address vector names for a rate. Where the adapter does not have the rate, it is the
- * next lower one of verbs' numbers that it has, as mlx5_ib has it; so no limit where it has
- * none. @rate: enum ib_rate, as the user of the address says. Returns the adapter's number of
- * the rate, 0 for no limit; -EINVAL for no rate of verbs.
+ * Convert a static rate for an address vector. If the adapter lacks the rate, use the next lower
+ * number of verbs that it has, as mlx5_ib does, or no limit if there is none. @rate: enum ib_rate
+ * from the user. Returns the adapter's number, 0 for no limit; -EINVAL if verbs have no such rate.
  */
 int rhca_mlx5_static_rate(const struct mlx5_core_dev *mdev, u8 rate)
 {
-	/* Rates that came later are more than an address vector can limit */
+	/* An address vector cannot limit to newer rates */
 	if (rate == IB_RATE_PORT_CURRENT || rate > IB_RATE_600_GBPS)
 		return NO_LIMIT;
 	if (rate < IB_RATE_2_5_GBPS)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Address handles, as the adapter wants them in a datagram's request. */
+/* Address handles in the layout of a datagram's request. */
 #ifndef RHCA_MLX5_ADDRESS_H
 #define RHCA_MLX5_ADDRESS_H
 
@@ -10,9 +10,9 @@
 /* Address handle */
 struct rhca_mlx5_ah {
 	struct rhca_ah base;	/* the core's part */
-	/* what a request to QP1 copies; its Q_Key and QP number are the request's */
+	/* copied into requests to QP1, which have the Q_Key and QP number */
 	struct mlx5_av av;
-	struct mlx5_av ud_av;	/* likewise other datagrams, by the GID that ud_gid_type asks for */
+	struct mlx5_av ud_av;	/* likewise for other datagrams, with the GID type of ud_gid_type */
 };
 
 static inline struct rhca_mlx5_ah *rhca_mlx5_ah_of(struct ib_ah *ibah)

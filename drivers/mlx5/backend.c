@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The adapter as the core sees it. The operations of the backend interface are here
- * or in the file of the object.
- */
+/* The adapter as a backend of the core. Its operations are here or in the object's file. */
 #include <linux/delay.h>
 #include <linux/if_vlan.h>
 #include <linux/mlx5/vport.h>
@@ -31,11 +28,11 @@
 #include "wqe.h"
 #include "xrc.h"
 
-#define FLUSH_MS	20	/* for firmware to begin, and then from look to look */
-#define FLUSH_MAX_MS	2000	/* in all: it may not count what it flushes */
+#define FLUSH_MS	20	/* for the firmware to start, and between checks */
+#define FLUSH_MAX_MS	2000	/* in total: it may not count what it flushes */
 #define FIRMWARE_PORT	1	/* a function has one */
 
-/* As mlx5_ib judges: either version is for both address families */
+/* As in mlx5_ib: either version needs both address families */
 static unsigned long gid_types_of(const struct mlx5_core_dev *mdev)
 {
 	const u8 both = MLX5_ROCE_L3_TYPE_IPV4_CAP | MLX5_ROCE_L3_TYPE_IPV6_CAP;
@@ -69,7 +66,7 @@ static void set_caps(const struct mlx5_core_dev *mdev, struct rhca_caps *caps)
 	caps->any_net = true;
 }
 
-/* As mlx5_ib does: ibstat and inventories know an adapter by these */
+/* As mlx5_ib: ibstat and inventories identify adapters by these */
 static void name_board(const struct mlx5_core_dev *mdev, struct rhca_dev *dev)
 {
 	snprintf(dev->hca_type, sizeof(dev->hca_type), "MT%u",
@@ -78,8 +75,8 @@ static void name_board(const struct mlx5_core_dev *mdev, struct rhca_dev *dev)
 }
 
 /*
- * The adapter's own, whichever driver serves it. What the core has made up of the MAC stays for
- * a virtual function that nobody has given one: programs tell devices by it.
+ * Use the adapter's own GUIDs, as any driver does. A virtual function without one keeps the core's,
+ * made from the MAC: programs identify devices by it.
  */
 static int take_guids(struct rhca_mlx5 *hca)
 {
@@ -100,7 +97,7 @@ static int take_guids(struct rhca_mlx5 *hca)
 
 static int dev_init(struct rhca_dev *dev)
 {
-	/* The offer that won */
+	/* The offer that is used */
 	struct rhca_mlx5 *hca = container_of(dev->offer, struct rhca_mlx5, offer);
 	struct ib_device *ibdev = &dev->ibdev;
 	int ret;
@@ -119,7 +116,7 @@ static int dev_init(struct rhca_dev *dev)
 	rhca_mlx5_congestion_add_files(ibdev);
 	ibdev->dev.parent = hca->mdev->device;
 	ibdev->num_comp_vectors = rhca_mlx5_num_vectors(hca->mdev);
-	/* Users in the kernel get as few events as they can do with */
+	/* Adaptive interrupt moderation for kernel users */
 	ibdev->use_cq_dim = MLX5_CAP_GEN(hca->mdev, cq_moderation);
 	ibdev->driver_def = rhca_mlx5_uapi;
 	return 0;
@@ -142,8 +139,8 @@ static void wait_until_flushed(struct rhca_mlx5_qp *qp, void *data)
 }
 
 /*
- * A process may be polling: when it is told nothing it waits for ever. The command only
- * begins a flush, and nothing tells the end: it is looked for.
+ * A process may poll for ever if it gets no completions. The command only starts the flush, and
+ * there is no event at its end: poll for it.
  */
 static void dev_quiesce(struct rhca_dev *dev)
 {
@@ -153,7 +150,7 @@ static void dev_quiesce(struct rhca_dev *dev)
 	rhca_mlx5_for_each_qp(dev->private, RHCA_MLX5_ANY_QP, wait_until_flushed, &end);
 }
 
-/* The firmware takes RoCE packets from here on: other receivers see none */
+/* From here on the firmware takes RoCE packets: other receivers see none */
 static int port_open(struct rhca_port *port)
 {
 	return mlx5_nic_vport_enable_roce(rhca_mlx5_mdev(&port->dev->ibdev));
@@ -164,7 +161,7 @@ static void port_close(struct rhca_port *port)
 	mlx5_nic_vport_disable_roce(rhca_mlx5_mdev(&port->dev->ibdev));
 }
 
-/* RoCE v1 has a GRH in the place of IP; the adapter's own driver says 0 there */
+/* RoCE v1 has a GRH instead of IP; the adapter's own driver uses 0 */
 static u8 l3_type_of(const struct ib_gid_attr *attr)
 {
 	if (attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
@@ -194,7 +191,7 @@ static int gid_set(struct rhca_port *port, u16 index,
 				      vlan, FIRMWARE_PORT);
 }
 
-/* On Ethernet the firmware has one P_Key, and that cannot be changed */
+/* On Ethernet the firmware has one fixed P_Key */
 static int pkeys_check(struct rhca_port *port,
 		       const struct rhca_pkey_table *table)
 {
@@ -207,8 +204,8 @@ static int pkeys_check(struct rhca_port *port,
 }
 
 /*
- * Where no answer comes the core forgets the attachment, but the adapter may make it yet, and
- * the QP would hear the group that its owner has asked for. It ends with the QP, as below.
+ * If the command times out the core drops the attachment, but the adapter may still make it: then
+ * the QP receives from the group that its owner requested, until it is destroyed, as below.
  */
 static int mcast_attach(struct rhca_mcast_attachment *attachment)
 {
@@ -220,8 +217,8 @@ static int mcast_attach(struct rhca_mcast_attachment *attachment)
 }
 
 /*
- * Destroying the QP detaches it as well, should the command fail. An adapter that refused to
- * destroy one in a group would keep it, and the driver its memory.
+ * If the command fails, destroying the QP detaches it as well. An adapter that refuses to destroy a
+ * QP in a group would hold it, and the driver its memory.
  */
 static void mcast_detach(struct rhca_mcast_attachment *attachment)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue memory. A process keeps the doorbell records of many queues in one page:
- * that page is pinned, and accounted, once.
+ * Queue memory. A process keeps doorbell records of many queues in one page, which is pinned and
+ * accounted once.
  */
 #include <linux/kmemleak.h>
 #include <linux/sched/mm.h>
@@ -15,12 +15,12 @@
 
 /* A page of doorbell records of a process */
 struct rhca_mlx5_record_page {
-	struct list_head entry;	/* in the list of its context */
-	struct rhca_mlx5_ucontext *context;	/* the context */
+	struct list_head entry;	/* in the context's list */
+	struct rhca_mlx5_ucontext *context;	/* its context */
 	struct ib_umem *umem;	/* the pinned page */
-	struct mm_struct *mm;	/* whose page: a context may be shared with a forked child */
+	struct mm_struct *mm;	/* owner of the page: a forked child may share the context */
 	u64 start;		/* user address of the page */
-	u32 users;		/* queues with a record there; under the context's records_lock */
+	u32 users;		/* queues with a record there; under @records_lock */
 };
 
 static struct rhca_mlx5_record_page *
@@ -94,8 +94,8 @@ static void put_record_page(struct rhca_mlx5_record_page *page)
 }
 
 /*
- * Take a process's memory for the entries alone. Process context of the owner. Returns 0;
- * -EINVAL for memory that is not aligned as the adapter needs it; what pinning says.
+ * Pin a process's memory for the entries only. Process context of the owner. Returns 0; -EINVAL if
+ * it is not aligned as the adapter requires; an error of pinning.
  */
 int rhca_mlx5_buffer_pin_entries(struct rhca_mlx5_buffer *buffer,
 				 struct rhca_mlx5_ucontext *context,
@@ -118,8 +118,8 @@ int rhca_mlx5_buffer_pin_entries(struct rhca_mlx5_buffer *buffer,
 }
 
 /*
- * The adapter uses other entries from now on, of rhca_mlx5_buffer_pin_entries(). They are
- * @buffer's now; its old ones are given back, its doorbell record stays.
+ * Switch to @entries of rhca_mlx5_buffer_pin_entries(), which the adapter uses now. @buffer owns
+ * them; its old ones are released, its doorbell record stays.
  */
 void rhca_mlx5_buffer_move_entries(struct rhca_mlx5_buffer *buffer,
 				   const struct rhca_mlx5_buffer *entries)
@@ -132,8 +132,7 @@ void rhca_mlx5_buffer_move_entries(struct rhca_mlx5_buffer *buffer,
 }
 
 /*
- * As rhca_mlx5_buffer_pin_entries(), with the doorbell record, which is all there is of a queue
- * without bytes.
+ * As rhca_mlx5_buffer_pin_entries(), with the doorbell record; a queue without bytes has only that.
  */
 int rhca_mlx5_buffer_pin(struct rhca_mlx5_buffer *buffer,
 			 struct rhca_mlx5_ucontext *context,
@@ -156,8 +155,8 @@ int rhca_mlx5_buffer_pin(struct rhca_mlx5_buffer *buffer,
 }
 
 /*
- * Allocate memory for a queue of the kernel. @buffer: filled in; entries and doorbell record
- * are zero. @bytes: of the entries. May sleep. Returns 0 or -ENOMEM.
+ * Allocate memory for a queue of the kernel. @buffer: set up; entries and doorbell record are
+ * zeroed. @bytes: of the entries. May sleep. Returns 0 or -ENOMEM.
  */
 int rhca_mlx5_buffer_alloc(struct rhca_mlx5_buffer *buffer,
 			   struct mlx5_core_dev *mdev, size_t bytes)
@@ -182,10 +181,7 @@ int rhca_mlx5_buffer_alloc(struct rhca_mlx5_buffer *buffer,
 	return 0;
 }
 
-/*
- * Give the memory of a queue back. @buffer: pinned or allocated; the adapter does not use it
- * any more.
- */
+/* Release the memory of a queue, pinned or allocated, that the adapter no longer uses. */
 void rhca_mlx5_buffer_free(struct rhca_mlx5_buffer *buffer,
 			   struct mlx5_core_dev *mdev)
 {
@@ -198,14 +194,14 @@ void rhca_mlx5_buffer_free(struct rhca_mlx5_buffer *buffer,
 	}
 }
 
-/* The adapter keeps a queue of the kernel. @buffer: its memory, which is lost on purpose. */
+/* The adapter holds a queue of the kernel: leak its memory on purpose. */
 void rhca_mlx5_buffer_lose(const struct rhca_mlx5_buffer *buffer)
 {
 	if (!buffer->record_page && buffer->num_pages)
 		kmemleak_not_leak(buffer->frags.frags);
 }
 
-/* List the pages for a command. @addresses: has room for its num_pages. */
+/* List the pages for a command. @addresses: room for @buffer->num_pages. */
 void rhca_mlx5_buffer_addresses(const struct rhca_mlx5_buffer *buffer,
 				__be64 *addresses)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory that a queue lives in: its entries and its doorbell record, pinned from
- * a process or allocated for the kernel. To the adapter both look the same.
+ * Memory of a queue: entries and doorbell record, pinned from a process or allocated for the
+ * kernel. The adapter sees no difference.
  */
 #ifndef RHCA_MLX5_BUFFER_H
 #define RHCA_MLX5_BUFFER_H
@@ -17,22 +17,22 @@ struct rhca_mlx5_record_page;
 /* Entries and doorbell record of one queue */
 struct rhca_mlx5_buffer {
 	dma_addr_t record;	/* bus address of the doorbell record */
-	u32 num_pages;		/* how many addresses the adapter is told */
+	u32 num_pages;		/* number of addresses for the adapter */
 	u8 page_shift;		/* size of these pages */
-	u8 page_offset;		/* where the entries begin in the first page, in 64ths of a page */
-	struct ib_umem *umem;	/* entries of a process, NULL for the kernel's or without any */
-	/* the process's page that has the doorbell record, NULL for the kernel's */
+	u8 page_offset;		/* offset of the entries in the first page, in 64ths of a page */
+	struct ib_umem *umem;	/* entries of a process; NULL for the kernel's or if none */
+	/* the process's page with the doorbell record, NULL for the kernel's */
 	struct rhca_mlx5_record_page *record_page;
 	struct mlx5_frag_buf frags;	/* entries of the kernel */
 	struct mlx5_db db;	/* doorbell record of the kernel */
 };
 
-/* Where a process says its queue is */
+/* A queue's memory as given by a process */
 struct rhca_mlx5_user_queue {
 	u64 address;	/* of the entries */
 	size_t bytes;	/* of the entries */
 	u64 record;	/* address of the doorbell record */
-	/* 0 where the adapter only reads the entries, else IB_ACCESS_LOCAL_WRITE */
+	/* 0 if the adapter only reads the entries, else IB_ACCESS_LOCAL_WRITE */
 	int access;
 };
 
@@ -58,7 +58,7 @@ rhca_mlx5_buffer_list_bytes(const struct rhca_mlx5_buffer *buffer)
 	return buffer->num_pages * sizeof(__be64);
 }
 
-/* As commands have the size of a page */
+/* Page size as encoded in commands */
 static inline u8
 rhca_mlx5_buffer_log_pages(const struct rhca_mlx5_buffer *buffer)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Firmware commands of memory keys, completion queues, and of whatever has a number. */
+/* Firmware commands for memory keys, completion queues, and any object with a number. */
 #include <linux/delay.h>
 #include <linux/slab.h>
 #include <rhca/compat.h>
@@ -14,17 +14,16 @@
 #define GIVE_BACK_MS	20
 
 /*
- * As mlx5_cmd_exec(). -EBUSY of it has two meanings: the firmware's word that a resource is
- * in use, with its status in the answer; and that a minute has passed in which no slot for
- * the command became free, without an answer. That is silence as well, and the firmware has
- * not seen the command: as if mlx5_core had not come to it.
+ * As mlx5_cmd_exec(), whose -EBUSY has two meanings: the firmware reports that a resource is in
+ * use, with a status in the answer; or no slot for the command became free for a minute. Turn the
+ * latter, which the firmware has not seen, into a timeout.
  */
 static int exec(struct mlx5_core_dev *mdev, void *in, int in_bytes, void *out,
 		int out_bytes)
 {
 	int ret;
 
-	/* The status is where each answer has it */
+	/* The status is at the same place in all answers */
 	MLX5_SET(nop_out, out, status, MLX5_CMD_STAT_OK);
 	ret = mlx5_cmd_exec(mdev, in, in_bytes, out, out_bytes);
 	if (ret == -EBUSY && MLX5_GET(nop_out, out, status) == MLX5_CMD_STAT_OK)
@@ -32,7 +31,7 @@ static int exec(struct mlx5_core_dev *mdev, void *in, int in_bytes, void *out,
 	return ret;
 }
 
-/* Where each of these has the object's number, of as many bits as it has */
+/* All have the object's number at the same place */
 #define NUMBERED(layout, number)					\
 	static_assert(MLX5_ST_SZ_BYTES(layout) == MLX5_ST_SZ_BYTES(dealloc_uar_in) && \
 		      __mlx5_dw_off(layout, number) == __mlx5_dw_off(dealloc_uar_in, uar) && \
@@ -54,7 +53,7 @@ NUMBERED(alloc_uar_out, uar);
 NUMBERED(alloc_xrcd_out, xrcd);
 NUMBERED(alloc_q_counter_out, counter_set_id);
 
-/* Execute a command that makes an object of which nothing is to be said. @number: the object. */
+/* Execute a command that creates an object without attributes. @number: set to the object's. */
 int rhca_mlx5_alloc_number(struct mlx5_core_dev *mdev, u16 opcode, u32 *number)
 {
 	u32 out[MLX5_ST_SZ_DW(alloc_uar_out)] = {};
@@ -68,7 +67,7 @@ int rhca_mlx5_alloc_number(struct mlx5_core_dev *mdev, u16 opcode, u32 *number)
 	return ret;
 }
 
-/* Execute a command that names an object, and answers nothing but its status. */
+/* Execute a command that has only an object's number, and no answer but its status. */
 int rhca_mlx5_command_on(struct mlx5_core_dev *mdev, u16 opcode, u32 number)
 {
 	u32 in[MLX5_ST_SZ_DW(dealloc_uar_in)] = {};
@@ -79,12 +78,11 @@ int rhca_mlx5_command_on(struct mlx5_core_dev *mdev, u16 opcode, u32 number)
 }
 
 /*
- * As rhca_mlx5_command_on(), to give an object back where nobody would repeat it. What refuses
- * it may be passing, so it is tried some times. An object that is kept all the same is lost
- * until the function is reset; mlx5_core has logged why. A command without an answer took a
- * minute, and the next one would as well: it is not tried again. May sleep, for up to
- * GIVE_BACK_TRIES times GIVE_BACK_MS besides the commands. Returns 0, or what the last try
- * said, and the adapter may still use the object.
+ * As rhca_mlx5_command_on(), to destroy an object where the caller does not retry. Since an error
+ * may be temporary, try several times, but not after a timeout: the next command would take a
+ * minute, too. An object that remains is lost until the function is reset; mlx5_core has logged
+ * why. May sleep, for up to GIVE_BACK_TRIES times GIVE_BACK_MS besides the commands. Returns 0, or
+ * the error of the last try, when the adapter may still use the object.
  */
 int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, u16 opcode, u32 number)
 {
@@ -100,7 +98,7 @@ int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, u16 opcode, u32 number)
 	return ret;
 }
 
-/* Destroy a memory key that nobody else knows, as rhca_mlx5_give_back(). */
+/* Destroy a memory key that has no other user, as rhca_mlx5_give_back(). */
 int rhca_mlx5_give_key_back(struct mlx5_core_dev *mdev, u32 key)
 {
 	return rhca_mlx5_give_back(mdev, MLX5_CMD_OP_DESTROY_MKEY,
@@ -108,7 +106,7 @@ int rhca_mlx5_give_key_back(struct mlx5_core_dev *mdev, u32 key)
 }
 
 /*
- * Two page addresses make an octword, as does a piece; octwords come in groups. A window
+ * An octword holds two page addresses or one piece; octwords are allocated in groups. A window
  * needs one, and gets a group.
  */
 static u32 octwords_of(const struct rhca_mlx5_key_spec *spec)
@@ -147,10 +145,7 @@ static void set_key(struct mlx5_core_dev *mdev, void *mkc,
 	MLX5_SET(mkc, mkc, translations_octword_size, octwords_of(spec));
 }
 
-/*
- * Where the key's pages are. Whether their addresses may have rights in them depends on
- * the adapter, and is said.
- */
+/* List the key's pages, with rights in the addresses if the adapter supports that. */
 static void list_pages(const struct mlx5_core_dev *mdev, void *in,
 		       const struct rhca_mlx5_key_spec *spec)
 {
@@ -235,8 +230,8 @@ int rhca_mlx5_create_hw_cq(struct mlx5_core_dev *mdev,
 }
 
 /*
- * Give a completion queue other entries. @spec: memory, size and number of the new ones; the
- * rest does not count.
+ * Replace the entries of a completion queue. @spec: memory, size and number of the new ones; the
+ * rest is ignored.
  */
 int rhca_mlx5_resize_hw_cq(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_cq_spec *spec,

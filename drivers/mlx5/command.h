@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Firmware commands, one function each. Beyond here nobody knows their layout, but for
- * those of congestion control (congestion.c).
- * All of them sleep, and return 0, what the firmware's status stands for (-EINVAL,
- * -ENOMEM, -EIO ...) or the transport's error. Pages, PDs, multicast groups and
- * GIDs are commands that mlx5_core has functions for.
+ * Firmware commands, one function each; only congestion.c knows the layout of others. All sleep,
+ * and return 0, the errno for the firmware's status (-EINVAL, -ENOMEM, -EIO ...) or the transport's
+ * error. Pages, PDs, multicast groups and GIDs are not here: mlx5_core has functions for their
+ * commands.
  */
 #ifndef RHCA_MLX5_COMMAND_H
 #define RHCA_MLX5_COMMAND_H
@@ -20,14 +19,14 @@ struct ib_umem;
 struct rhca_mlx5_buffer;
 struct rhca_qp_change;
 
-/* Attributes that the peer's rights depend on */
+/* Attributes that determine the peer's rights */
 #define RHCA_MLX5_ACCESS_MASK	(IB_QP_ACCESS_FLAGS | IB_QP_MAX_DEST_RD_ATOMIC)
 
 #define RHCA_MLX5_NO_USER_INDEX	0xffffff
 
 /*
- * In the address of each page that a request has a key translate to, and a command where
- * the adapter knows them there. The key restricts them.
+ * Rights in the address of each page that a request maps a key to, or a command, if the adapter
+ * supports them there. The key restricts them.
  */
 #define RHCA_MLX5_PAGE_RIGHTS	(MLX5_EN_RD | MLX5_EN_WR)
 
@@ -38,14 +37,14 @@ struct rhca_mlx5_key_spec {
 	u64 start;		/* first I/O virtual address */
 	u64 bytes;		/* length */
 	u8 page_shift;		/* size of its pages */
-	u32 num_pages;		/* how many there are, or is room for; or pieces */
-	bool unbounded;		/* all of the bus's address space: it has no pages */
-	bool by_requests;	/* begins free; requests on a queue fill it */
-	bool has_pieces;	/* it translates to pieces of any length, not to pages */
-	bool is_window;		/* it translates to another key */
-	bool remote_invalidate;	/* the peer may free it */
-	bool translated;	/* addresses may be of another device: ask the host (ATS) */
-	struct ib_umem *umem;	/* pinned memory that it translates to, or NULL */
+	u32 num_pages;		/* number of, or room for, pages or pieces */
+	bool unbounded;		/* maps the bus's whole address space, without pages */
+	bool by_requests;	/* created free; requests on a queue fill it */
+	bool has_pieces;	/* maps pieces of any length, not pages */
+	bool is_window;		/* maps another key */
+	bool remote_invalidate;	/* the peer may invalidate it */
+	bool translated;	/* addresses may be another device's: use ATS */
+	struct ib_umem *umem;	/* pinned memory that it maps, or NULL */
 };
 
 /* A completion queue to create */
@@ -53,9 +52,9 @@ struct rhca_mlx5_cq_spec {
 	const struct rhca_mlx5_buffer *buffer;	/* its memory */
 	u8 log_entries;				/* its size */
 	u8 cqe_bytes;				/* 64 or 128 */
-	u32 uar;				/* where its doorbell is rung */
-	u32 eqn;				/* event queue that it raises */
-	bool ignore_overrun;			/* the owner promises to keep up */
+	u32 uar;				/* of its doorbell */
+	u32 eqn;				/* its event queue */
+	bool ignore_overrun;			/* the owner guarantees that there is none */
 };
 
 /* A shared receive queue to create */
@@ -64,36 +63,36 @@ struct rhca_mlx5_srq_spec {
 	u8 log_entries;		/* its size */
 	u8 log_entry_bytes;	/* of one entry */
 	u32 pd;			/* number of its protection domain */
-	bool is_xrc;		/* it belongs to an XRC domain; the rest is for such a one */
+	bool is_xrc;		/* it belongs to an XRC domain, as the rest */
 	u32 xrcd;		/* number of its XRC domain */
-	u32 cq;			/* number of the completion queue of what arrives */
-	u32 user_index;		/* what completions call it */
+	u32 cq;			/* number of the completion queue for receives */
+	u32 user_index;		/* its name in completions */
 };
 
-/* A queue pair, as creation and modification name it */
+/* A queue pair, for creation and modification */
 struct rhca_mlx5_qp_spec {
 	u8 service;		/* MLX5_QP_ST_* */
 	u32 pd;			/* number of its protection domain */
 	u32 send_cq;		/* number */
 	u32 recv_cq;		/* number */
-	u32 srq;		/* number, where @has_srq */
-	bool has_srq;		/* receives come from a shared queue */
-	u32 xrcd;		/* number of its XRC domain, where @service is MLX5_QP_ST_XRC */
-	/* its memory, if any: a doorbell record; receive entries, then send entries */
+	u32 srq;		/* number, if @has_srq */
+	bool has_srq;		/* it receives from a shared queue */
+	u32 xrcd;		/* number of its XRC domain, if @service is MLX5_QP_ST_XRC */
+	/* its memory, if any: doorbell record, and receive entries followed by send entries */
 	const struct rhca_mlx5_buffer *buffer;
-	u8 log_recv;		/* number of receive entries, where @has_recv */
+	u8 log_recv;		/* number of receive entries, if @has_recv */
 	u8 log_recv_bytes;	/* size of one */
-	bool has_recv;		/* it has a receive queue of its own */
-	u8 log_send;		/* number of 64 byte blocks of sends, where @has_send */
+	bool has_recv;		/* it has its own receive queue */
+	u8 log_send;		/* number of 64 byte send blocks, if @has_send */
 	bool has_send;		/* it has a send queue */
-	u32 uar;		/* where its doorbell is rung */
-	u32 user_index;		/* what completions call it */
-	bool fast_registration;	/* its requests may fill memory keys by lists of pages */
+	u32 uar;		/* of its doorbell */
+	u32 user_index;		/* its name in completions */
+	bool fast_registration;	/* its requests may fill memory keys with lists of pages */
 	u8 timestamps;		/* of its completions, MLX5_TIMESTAMP_FORMAT_* */
-	u8 received_in_cqe;	/* small data that arrives is in its completion: cs_res, or 0 */
-	u8 read_in_cqe;		/* likewise what a READ or an atomic operation brings: cs_req */
-	u8 lag_port;		/* by which it sends, from 1; 0: the firmware's choice */
-	/* options of connection establishment: asked for (0: all), and then those that it has */
+	u8 received_in_cqe;	/* put small received data into the completion: cs_res, or 0 */
+	u8 read_in_cqe;		/* likewise the data of a READ or atomic: cs_req */
+	u8 lag_port;		/* port it sends on, from 1; 0: the firmware's choice */
+	/* options for connection establishment (ECE): requested (0: all), then granted */
 	u32 ece;
 };
 
@@ -101,19 +100,18 @@ struct rhca_mlx5_qp_spec {
 struct rhca_mlx5_qp_change {
 	const struct rhca_mlx5_qp_spec *spec;	/* the queue pair */
 	u32 number;		/* its number */
-	const struct rhca_qp_change *asked;	/* legal by ib_modify_qp_is_ok() */
-	u8 lag_port;		/* by which it is to send from RTR on; 0: as it is */
-	int access;		/* IB_ACCESS_* of the peer, where @mask has what it depends on */
-	u16 counter_set;	/* what it counts into, from INIT on */
+	const struct rhca_qp_change *asked;	/* checked with ib_modify_qp_is_ok() */
+	u8 lag_port;		/* port to send on from RTR on; 0: no change */
+	int access;		/* IB_ACCESS_* of the peer, if RHCA_MLX5_ACCESS_MASK applies */
+	u16 counter_set;	/* its counter set, from INIT on */
 	u32 *ece;		/* as in struct rhca_mlx5_qp_spec, or NULL */
 };
 
 /*
- * A minute has passed: without an answer (-ETIMEDOUT), and the firmware may execute the
- * command yet; or without mlx5_core coming to hand it over (-ECANCELED, also where there was
- * no slot for it), and the firmware has never seen it. The next one would take as long. Once
- * a minute has passed for all slots, newer kernels refuse commands at once (-EAGAIN), which
- * may be tried again.
+ * Did a command time out, after a minute? -ETIMEDOUT: without an answer, so the firmware may still
+ * execute it. -ECANCELED: before mlx5_core passed it to the firmware, also for lack of a slot. The
+ * next command would take as long. Once all slots have timed out, newer kernels reject commands at
+ * once (-EAGAIN), which may be retried.
  */
 static inline bool rhca_mlx5_is_silence(int error)
 {
@@ -153,12 +151,12 @@ int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
 			  struct ib_qp_attr *attr);
 bool rhca_mlx5_hw_qp_has_work(struct mlx5_core_dev *mdev, u32 number,
 			      bool has_recv);
-/* Why a queue pair failed, as the adapter tells */
+/* Why a queue pair failed, from the adapter */
 struct rhca_mlx5_qp_error {
-	u8 syndrome;		/* as of a completion in error */
+	u8 syndrome;		/* as in a completion with error */
 	u8 vendor;		/* the vendor's number for it */
 	u8 hardware;		/* the hardware's */
-	u8 hardware_type;	/* what kind of number that is */
+	u8 hardware_type;	/* type of that number */
 };
 
 int rhca_mlx5_query_qp_error(struct mlx5_core_dev *mdev, u32 number,

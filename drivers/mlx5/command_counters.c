@@ -4,7 +4,7 @@
 
 #include "command.h"
 
-/* Where the answer has a counter: a number of 32 bits */
+/* Offset of a 32-bit counter in the answer */
 static const struct {
 	enum rhca_counter counter;
 	size_t offset;
@@ -37,21 +37,18 @@ static const struct {
 	FIELD(RHCA_ROCE_SLOW_RESTART_CNPS, roce_slow_restart_cnps),
 	FIELD(RHCA_ROCE_SLOW_RESTART_TRANS, roce_slow_restart_trans),
 #undef FIELD
-	/* Headers of older kernels do not name this word */
+	/* Headers of older kernels have no name for this word */
 	{ RHCA_REQ_RNR_RETRIES_EXCEEDED,
 	  MLX5_BYTE_OFF(query_q_counter_out, local_ack_timeout_err) + 16 },
 };
 
-/* Else queue pairs count into set 0, which is nobody's */
+/* Otherwise queue pairs count into set 0, which nothing reads */
 bool rhca_mlx5_has_counter_sets(const struct mlx5_core_dev *mdev)
 {
 	return MLX5_CAP_GEN(mdev, max_qp_cnt);
 }
 
-/*
- * What queue pairs have counted. @set: the set that they count into. @values: by enum
- * rhca_counter; only those of the set are written.
- */
+/* Read the counters of a set. @values: by enum rhca_counter; only those of the set are written. */
 int rhca_mlx5_query_counter_set(struct mlx5_core_dev *mdev, u16 set,
 				u64 *values)
 {
@@ -74,8 +71,8 @@ int rhca_mlx5_query_counter_set(struct mlx5_core_dev *mdev, u16 set,
 }
 
 /*
- * What the port has counted of congestion. @mdev: the adapter; of a LAG both functions are
- * counted. @values: by enum rhca_counter; only those of congestion are written.
+ * Read the port's counters of congestion; for a LAG those of both functions. @values: by enum
+ * rhca_counter; only these are written.
  */
 int rhca_mlx5_query_congestion(struct mlx5_core_dev *mdev, u64 *values)
 {
@@ -110,8 +107,8 @@ bool rhca_mlx5_counts_icrc(const struct mlx5_core_dev *mdev)
 }
 
 /*
- * What the port has counted of packets with a wrong ICRC. @value: the counter; not written
- * where firmware has none.
+ * Read the port's counter of packets with a wrong ICRC. @value: not written if the firmware has no
+ * such counter.
  */
 int rhca_mlx5_query_icrc(struct mlx5_core_dev *mdev, u64 *value)
 {
@@ -132,7 +129,7 @@ int rhca_mlx5_query_icrc(struct mlx5_core_dev *mdev, u64 *value)
 	return ret;
 }
 
-/* RoCE packets of the function since it was powered on. @values: by enum rhca_counter. */
+/* Read the function's RoCE packets since power-on. @values: by enum rhca_counter. */
 int rhca_mlx5_query_traffic(struct mlx5_core_dev *mdev, u64 *values)
 {
 	u32 out[MLX5_ST_SZ_DW(query_vport_counter_out)] = {};

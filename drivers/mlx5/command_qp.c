@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Firmware commands of queue pairs. Each transition is a command of its own with
- * one layout in common: the queue pair's context, and a mask that says which of
- * its optional fields count.
+ * Firmware commands for queue pairs. Each transition has its own command, with a common layout: the
+ * queue pair's context, and a mask of its optional fields.
  */
 #include <linux/etherdevice.h>
 #include <linux/log2.h>
@@ -15,10 +14,10 @@
 #include "command.h"
 #include "core/port/address.h"
 
-#define ACK_REQUEST_LOG		8	/* an acknowledgement for 256 packets */
+#define ACK_REQUEST_LOG		8	/* request an ACK every 256 packets */
 #define DATAGRAM_BYTES_LOG	12
 #define MAD_BYTES_LOG		8
-#define ATOMIC_SIZES	GENMASK(8, 0)	/* of 1 to 256 bytes: larger have no mode */
+#define ATOMIC_SIZES	GENMASK(8, 0)	/* of 1 to 256 bytes: there is no mode for larger ones */
 #define ACCESS	(MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE | MLX5_QP_OPTPAR_RWE)
 #define PARTITION	(MLX5_QP_OPTPAR_PKEY_INDEX | MLX5_QP_OPTPAR_PRI_PORT)
 #define CONNECTED	(ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT | PARTITION)
@@ -33,7 +32,7 @@ static_assert(MLX5_ST_SZ_BYTES(rts2rts_qp_in) == ANY_TRANSITION_BYTES);
 static_assert(MLX5_ST_SZ_BYTES(sqerr2rts_qp_in) == ANY_TRANSITION_BYTES);
 static_assert(MLX5_ST_SZ_BYTES(sqd2rts_qp_in) == ANY_TRANSITION_BYTES);
 
-/* Fields that commands take only where they are named: those that a service has */
+/* Optional fields, by service */
 static const u32 service_fields[] = {
 	[MLX5_QP_ST_RC]		= CONNECTED,
 	[MLX5_QP_ST_UC]		= MLX5_QP_OPTPAR_RWE | PARTITION,
@@ -41,7 +40,7 @@ static const u32 service_fields[] = {
 	[MLX5_QP_ST_XRC]	= CONNECTED,
 };
 
-/* The command, and those of the fields that it takes; 0: there is none */
+/* The command, and the optional fields it accepts; 0: there is none */
 static const struct transition {
 	u16 opcode;
 	u32 fields;
@@ -64,7 +63,7 @@ static u32 optional_of(const struct rhca_mlx5_qp_change *change, u32 fields)
 	int mask = change->asked->mask;
 	u32 optional = 0;
 
-	/* SQD_RTS takes none for XRC, as mlx5_ib has it */
+	/* SQD_RTS accepts none for XRC, as in mlx5_ib */
 	if (service >= ARRAY_SIZE(service_fields) ||
 	    (service == MLX5_QP_ST_XRC && change->asked->from == IB_QPS_SQD))
 		return 0;
@@ -105,7 +104,7 @@ static u8 receive_type(const struct rhca_mlx5_qp_spec *spec)
 	return spec->has_recv ? MLX5_NON_ZERO_RQ : MLX5_ZERO_LEN_RQ;
 }
 
-/* What a queue pair is, besides its attributes */
+/* Fixed properties of a queue pair */
 static void set_nature(void *qpc, const struct rhca_mlx5_qp_spec *spec)
 {
 	MLX5_SET(qpc, qpc, st, spec->service);
@@ -178,7 +177,7 @@ static int set_path(void *ads, const struct mlx5_core_dev *mdev,
 	const struct ib_qp_attr *attr = change->asked->attr;
 	int rate, mask = change->asked->mask;
 
-	/* Whatever the number of the RDMA port: a function has one */
+	/* A function has one port, whatever the number of the RDMA port */
 	MLX5_SET(ads, ads, vhca_port_num, 1);
 	if (mask & IB_QP_PKEY_INDEX)
 		MLX5_SET(ads, ads, pkey_index, attr->pkey_index);
@@ -216,8 +215,8 @@ static void set_sizes(void *qpc, const struct rhca_mlx5_qp_change *change,
 }
 
 /*
- * Which atomic operations a peer may ask for: with extended ones up to the largest size,
- * in powers of two, else those of verbs. 0: none.
+ * Atomic operations for peers: extended ones up to the largest size, in powers of two, else those
+ * of verbs. 0: none.
  */
 static u8 atomic_mode(const struct mlx5_core_dev *mdev)
 {
@@ -280,8 +279,8 @@ static void set_requester(void *qpc, const struct ib_qp_attr *attr, int mask)
 }
 
 /*
- * A queue pair begins with the port that it was given; the peer's address, known later,
- * may have the bond choose another.
+ * A queue pair starts with its assigned port; the bond may select another once the peer's address
+ * is known.
  */
 static u32 set_lag_port(void *qpc, const struct rhca_mlx5_qp_change *change)
 {
@@ -296,7 +295,7 @@ static u32 set_lag_port(void *qpc, const struct rhca_mlx5_qp_change *change)
 	return MLX5_QP_OPTPAR_LAG_TX_AFF;
 }
 
-/* All take the options but SQERR2RTS and SQD_RTS */
+/* All commands accept ECE options except SQERR2RTS and SQD_RTS */
 static bool takes_ece(const struct mlx5_core_dev *mdev,
 		      const struct rhca_mlx5_qp_change *change)
 {
@@ -338,10 +337,9 @@ static int run_transition(struct mlx5_core_dev *mdev,
 }
 
 /*
- * Change a queue pair's state or attributes. @change: what is asked for; legal by
- * ib_modify_qp_is_ok(). Returns as other commands; -EOPNOTSUPP for a transition that the
- * adapter does not have a command for. The kernel's headers name none to SQD: the adapter goes
- * there of its own accord.
+ * Change a queue pair's state or attributes. @change: checked with ib_modify_qp_is_ok(). Returns as
+ * other commands; -EOPNOTSUPP for a transition without a command. The kernel's headers have none to
+ * SQD, which the adapter enters by itself.
  */
 int rhca_mlx5_change_hw_qp(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_qp_change *change)
@@ -361,8 +359,8 @@ int rhca_mlx5_change_hw_qp(struct mlx5_core_dev *mdev,
 }
 
 /*
- * Let a queue pair count into another set. @mdev: the adapter; has the capability
- * rts2rts_qp_counters_set_id. @number: the queue pair, in RTS.
+ * Change the counter set of a queue pair. @mdev: has rts2rts_qp_counters_set_id. @number: the queue
+ * pair, in RTS.
  */
 int rhca_mlx5_count_into(struct mlx5_core_dev *mdev, u32 number, u16 set)
 {
@@ -402,7 +400,7 @@ static int query_hw_qp(struct mlx5_core_dev *mdev, u32 number, bool and_error,
 	return mlx5_cmd_exec_inout(mdev, query_qp, in, out);
 }
 
-/* What only the adapter knows of a queue pair. @attr: its state and PSNs are filled in. */
+/* Query a queue pair. @attr: its state and PSNs are filled in. */
 int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
 			  struct ib_qp_attr *attr)
 {
@@ -423,8 +421,8 @@ int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
 }
 
 /*
- * Has the adapter requests that it has not completed? @has_recv: it has a receive queue of its
- * own. Returns false also where the adapter does not answer.
+ * Are any requests not completed? @has_recv: it has its own receive queue. Returns false also if
+ * the adapter does not answer.
  */
 bool rhca_mlx5_hw_qp_has_work(struct mlx5_core_dev *mdev, u32 number,
 			      bool has_recv)
@@ -440,7 +438,7 @@ bool rhca_mlx5_hw_qp_has_work(struct mlx5_core_dev *mdev, u32 number,
 			    MLX5_GET(qpc, qpc, sw_rq_counter));
 }
 
-/* Why a queue pair failed. @mdev: the adapter; rhca_mlx5_tells_qp_error(). */
+/* Query why a queue pair failed. @mdev: with rhca_mlx5_tells_qp_error(). */
 int rhca_mlx5_query_qp_error(struct mlx5_core_dev *mdev, u32 number,
 			     struct rhca_mlx5_qp_error *error)
 {

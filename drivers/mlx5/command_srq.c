@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Firmware commands of shared receive queues. What verbs call an SRQ is a receive
- * memory pool, which queue pairs name; one of an XRC domain is another object,
- * which senders name.
+ * Firmware commands for shared receive queues. A basic SRQ is a receive memory pool, which queue
+ * pairs refer to; one of an XRC domain is another object, which senders refer to.
  */
 #include <linux/slab.h>
 
 #include "buffer.h"
 #include "command.h"
 
-#define LOG_ENTRY_UNIT	4	/* an XRC queue counts its entries' size in 16 bytes */
+#define LOG_ENTRY_UNIT	4	/* an XRC queue has its entries' size in units of 16 bytes */
 
 static void set_wq(void *wq, const struct rhca_mlx5_srq_spec *spec)
 {
@@ -74,7 +73,7 @@ int rhca_mlx5_create_hw_srq(struct mlx5_core_dev *mdev,
 		set_rmp(in, spec);
 	ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out));
 	kvfree(in);
-	if (!ret)	/* where the other answer has it, too */
+	if (!ret)	/* at the same place in both answers */
 		*number = MLX5_GET(create_rmp_out, out, rmpn);
 	return ret;
 }
@@ -105,7 +104,7 @@ static int arm_xrc_srq(struct mlx5_core_dev *mdev, u32 number, u16 limit)
 	return mlx5_cmd_exec_in(mdev, arm_xrc_srq, in);
 }
 
-/* An event is raised once, when fewer than @limit receives are left */
+/* Raise an event once when fewer than @limit receives are left */
 int rhca_mlx5_arm_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc, u32 number,
 			 u16 limit)
 {

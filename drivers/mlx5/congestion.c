@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Parameters of congestion control (DCQCN) as files of the port, ports/1/cc/. They
- * are the function's: the firmware forgets them when it restarts, not when the
- * RDMA device goes. It has two sets of them: for the side that is told of congestion
- * and slows down (reaction point), and for the side that sees it and tells
- * (notification point).
+ * Parameters of congestion control (DCQCN) as files of the port, ports/1/cc/. They belong to the
+ * function: the firmware resets them when it restarts, not when the RDMA device is removed. There
+ * are two sets: for the side that is notified and slows down (reaction point), and for the side
+ * that sees congestion and notifies (notification point).
  */
 #include <linux/mutex.h>
 #include <rdma/ib_sysfs.h>
@@ -13,11 +12,11 @@
 #include "core/port/port.h"
 #include "device.h"
 
-enum { PROTOCOL_rp = 1, PROTOCOL_np = 2 };	/* the sets, as commands name them */
+enum { PROTOCOL_rp = 1, PROTOCOL_np = 2 };	/* the sets, as numbered in commands */
 
 static DEFINE_MUTEX(modify_mutex);	/* from reading a set to writing it back */
 
-/* The names that mlx5_ib gives them in debugfs; bit, set and field */
+/* The names of mlx5_ib in debugfs; bit, set and field */
 #define CC_PARAMS(ROW)							\
 	ROW(rp_clamp_tgt_rate, 1, rp, clamp_tgt_rate)			\
 	ROW(rp_clamp_tgt_rate_ati, 2, rp, clamp_tgt_rate_after_time_inc) \
@@ -52,8 +51,8 @@ struct cc_file {
 	struct ib_port_attribute attr;	/* the file */
 	u8 protocol;		/* the set */
 	u8 select;		/* bit that selects the field for a change */
-	u8 dword;		/* where the field is in the set */
-	u8 shift;		/* likewise in its word */
+	u8 dword;		/* offset of the field in the set */
+	u8 shift;		/* offset of the field in its word */
 	u32 mask;		/* largest value */
 };
 
@@ -86,8 +85,8 @@ static ssize_t show_param(struct ib_device *ibdev, u32 port_num,
 static struct cc_file files[NUM_CC_PARAMS];
 
 /*
- * A bit can select two fields (mode and priority of CNPs): what the other one has is
- * written back. But a priority counts in mode 0 alone, so who sets it wants that.
+ * A bit can select two fields (mode and priority of CNPs): the other one is written back as read.
+ * But the priority is used in mode 0 only, so setting it sets that mode.
  */
 static void set_field(__be32 *set, const struct cc_file *file, u32 value)
 {
@@ -182,7 +181,7 @@ static const struct ib_device_ops verbs = {
 	.port_groups	= port_groups,
 };
 
-/* Give the port of a device, which is not registered yet, the files, if firmware lets us */
+/* Add the files to the port of a device that is not registered yet, if the firmware allows */
 void rhca_mlx5_congestion_add_files(struct ib_device *ibdev)
 {
 	const struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibdev);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Files with the adapter's parameters of congestion control. */
+/* Files for the adapter's parameters of congestion control. */
 #ifndef RHCA_MLX5_CONGESTION_H
 #define RHCA_MLX5_CONGESTION_H
 

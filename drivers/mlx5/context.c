@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Contexts of processes and protection domains. What a process reads here is how
- * libmlx5 learns the sizes that it lays its queues out with.
+ * Contexts of processes and protection domains. From the answers libmlx5 learns the sizes for the
+ * layout of its queues.
  */
 #include <linux/mlx5/driver.h>
 #include <linux/sched/task.h>
@@ -17,12 +17,10 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 /*
- * Copy what a process's library says besides the verb. It is read once, into @request, where
- * the process cannot change it any more.
- * @request: all zero; what an older library does not know of stays so
- * @least: what the oldest library says that there is
- * Process context of the owner. Returns 0; -EINVAL for less than @least; -EOPNOTSUPP for a
- * request of something that this driver does not know; -EFAULT.
+ * Copy the library's part of a verb once to @request, where the process cannot change it. @request:
+ * all zero; fields that an older library lacks stay so. @least: size in the oldest library. Process
+ * context of the owner. Returns 0; -EINVAL for less than @least; -EOPNOTSUPP if the library
+ * requests something unknown; -EFAULT.
  */
 int rhca_mlx5_take_request(struct ib_udata *udata, void *request, size_t bytes,
 			   size_t least)
@@ -35,7 +33,7 @@ int rhca_mlx5_take_request(struct ib_udata *udata, void *request, size_t bytes,
 	return ib_copy_from_udata(request, udata, min(udata->inlen, bytes));
 }
 
-/* libmlx5 asks again without DEVX when it is refused in this way */
+/* After this error libmlx5 retries without DEVX */
 static int check_request(struct ib_device *ibdev,
 			 const struct mlx5_ib_alloc_ucontext_req_v2 *req)
 {
@@ -73,13 +71,13 @@ static void describe(struct ib_ucontext *ibucontext,
 	resp->num_ports = 1;
 	resp->log_uar_size = MLX5_CAP_GEN(mdev, uar_4k) ? MLX5_ADAPTER_PAGE_SHIFT :
 							  PAGE_SHIFT;
-	/* Of those that a process may use */
+	/* Only those that processes may use */
 	resp->num_uars_per_page = MLX5_CAP_GEN(mdev, uar_4k) ?
 				  MLX5_CAP_GEN(mdev, num_of_uars_per_page) : 1;
 	resp->eth_min_inline = MLX5_USER_INLINE_MODE_NONE;
 	resp->cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
 			      MLX5_USER_CMDS_SUPP_UHW_CREATE_AH;
-	/* Where in the page that rhca_mlx5_mmap() has for it */
+	/* Offset in the page of rhca_mlx5_mmap() */
 	if (rhca_mlx5_offers_clock()) {
 		resp->hca_core_clock_offset =
 			offset_in_page(offsetof(struct mlx5_init_seg,
@@ -124,9 +122,9 @@ static int alloc_ucontext(struct ib_ucontext *ibucontext, struct ib_udata *udata
 }
 
 /*
- * A context that is refused ib_core frees without its reference to the task where it was asked
- * for by ioctl, 7.3 too, and gives that back where by write. libmlx5 asks for DEVX first: each
- * process would stay in memory. Without a task neither way gives one back, see borrowed.rst.
+ * After an error ib_core frees the context without putting its task if the request was an ioctl, up
+ * to 7.3 at least, and puts it if it was a write. libmlx5 tries DEVX first, so every process would
+ * be leaked. Without a task neither path puts one, see borrowed.rst.
  */
 static void forget_task(struct rdma_restrack_entry *res)
 {
@@ -146,7 +144,7 @@ int rhca_mlx5_alloc_ucontext(struct ib_ucontext *ibucontext,
 	return ret;
 }
 
-/* Another process shares the context, and learns what the first one did */
+/* Another process shares the context, and gets the same answer */
 int rhca_mlx5_query_ucontext(struct ib_ucontext *ibucontext,
 			     struct uverbs_attr_bundle *attrs)
 {
@@ -160,8 +158,8 @@ int rhca_mlx5_query_ucontext(struct ib_ucontext *ibucontext,
 }
 
 /*
- * Queues are gone by now, and their pages of doorbell records with them; but for those of
- * a queue that the adapter has kept, whose memory is lost. No list has them any more.
+ * By now all queues are freed with their pages of doorbell records, except those of queues that the
+ * adapter holds, whose memory is leaked: drop these from the list.
  */
 void rhca_mlx5_dealloc_ucontext(struct ib_ucontext *ibucontext)
 {
@@ -172,7 +170,7 @@ void rhca_mlx5_dealloc_ucontext(struct ib_ucontext *ibucontext)
 	mutex_destroy(&context->records_lock);
 }
 
-/* ib_core takes the mappings away; there is nothing else that a process holds */
+/* ib_core zaps the mappings; a process holds nothing else */
 void rhca_mlx5_disassociate_ucontext(struct ib_ucontext *ibucontext)
 {
 }
@@ -194,7 +192,7 @@ int rhca_mlx5_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return ret;
 }
 
-/* With a lost queue or key its number is lost as well: ib_core would have it in use for ever */
+/* With a lost queue or key the PD is lost too; an error would make ib_core keep it for ever */
 int rhca_mlx5_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	const struct rhca_mlx5_pd *pd = to_rhca_mlx5_pd(ibpd);
@@ -206,7 +204,7 @@ int rhca_mlx5_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 
 #define QUERY_PD_HANDLER	UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)
 
-/* Another process imports the PD: libmlx5 wants to know its number again */
+/* Another process imports the PD: its libmlx5 needs the number */
 static int QUERY_PD_HANDLER(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_pd *ibpd =
@@ -228,7 +226,7 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_PD_QUERY,
 ADD_UVERBS_METHODS(rhca_mlx5_pd_methods, UVERBS_OBJECT_PD,
 		   &UVERBS_METHOD(MLX5_IB_METHOD_PD_QUERY));
 
-/* The member that all versions of libmlx5 which ask know */
+/* The member known to all versions of libmlx5 that use this */
 #define RESP_STRUCT \
 	UVERBS_ATTR_STRUCT(struct mlx5_ib_alloc_ucontext_resp, dump_fill_mkey)
 

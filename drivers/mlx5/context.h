@@ -9,7 +9,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-/* What a process has opened */
+/* Context of a process */
 struct rhca_mlx5_ucontext {
 	struct ib_ucontext ibucontext;	/* ib_core's part */
 	u8 cqe_version;		/* 1: completions have the user index of their queue */
@@ -21,8 +21,8 @@ struct rhca_mlx5_ucontext {
 /* A protection domain */
 struct rhca_mlx5_pd {
 	struct ib_pd ibpd;	/* ib_core's part */
-	u32 number;		/* the adapter's for it */
-	/* the adapter keeps a queue or a key in it that nobody can destroy any more */
+	u32 number;		/* in the adapter */
+	/* the adapter holds a queue or key in it that cannot be destroyed any more */
 	bool has_lost;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters: of requests and errors in sets that queue pairs count into, of
- * congestion and of packets in the port.
+ * Counters: those of requests and errors in sets of queue pairs, those of congestion and packets in
+ * the port.
  */
 #include <linux/slab.h>
 
@@ -16,7 +16,7 @@ static struct mlx5_core_dev *mdev_of(const struct rhca_port *port)
 	return rhca_mlx5_mdev(&port->dev->ibdev);
 }
 
-/* Does the adapter keep a counter, or the core for it? */
+/* Does the adapter have a counter, or the core instead? */
 bool rhca_mlx5_has_counter(const struct rhca_dev *dev, enum rhca_counter which)
 {
 	const struct rhca_mlx5 *hca = dev->private;
@@ -71,7 +71,7 @@ int rhca_mlx5_counters_open(struct rhca_counter_set *set)
 	return 0;
 }
 
-/* What nobody has been shown falls to the port */
+/* Add to the port what users have not seen */
 static void keep_late(struct rhca_counter_set *set, const u64 *shown)
 {
 	struct rhca_mlx5_counter_set *ports = set->port->counter_set.private;
@@ -101,7 +101,7 @@ void rhca_mlx5_counters_close(struct rhca_counter_set *set, const u64 *shown)
 	set->private = NULL;
 }
 
-/* What the adapter does not count by queue pair */
+/* Counters that the adapter has only for the port */
 static int read_port(struct rhca_counter_set *set, u64 *values)
 {
 	struct mlx5_core_dev *mdev = mdev_of(set->port);
@@ -142,7 +142,7 @@ int rhca_mlx5_counters_read(struct rhca_counter_set *set, u64 *values)
 	return ret;
 }
 
-/* The adapter moves a queue pair to error without a word to the core */
+/* The adapter moves a queue pair to ERR without informing the core */
 static bool may_be_in_rts(struct mlx5_core_dev *mdev,
 			  const struct rhca_mlx5_qp *qp)
 {
@@ -153,10 +153,9 @@ static bool may_be_in_rts(struct mlx5_core_dev *mdev,
 }
 
 /*
- * Only in RTS can it be changed; before that it is set on the way there, see
- * rhca_mlx5_qp_modify(). A queue pair in error counts nothing any more. Where one
- * leaves a set, the adapter is asked first: it may be in error, which is no failure,
- * and may become so meanwhile.
+ * The set can be changed in RTS only; before that it is set on the way there, see
+ * rhca_mlx5_qp_modify(). A queue pair in ERR no longer counts. For unbinding, query the state
+ * first: ERR is no failure, and the queue pair may enter it even after that.
  */
 int rhca_mlx5_counters_bind(struct rhca_qp *base, struct rhca_counter_set *set)
 {

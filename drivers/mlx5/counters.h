@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counters that the adapter keeps, under the names that the core has for them. */
+/* The adapter's counters under the core's names. */
 #ifndef RHCA_MLX5_COUNTERS_H
 #define RHCA_MLX5_COUNTERS_H
 
@@ -13,12 +13,12 @@ struct rhca_counter_set;
 struct rhca_dev;
 struct rhca_qp;
 
-/* What queue pairs count into */
+/* Counters of a set of queue pairs */
 struct rhca_mlx5_counter_set {
-	u32 number;		/* the adapter's */
-	atomic64_t mtu_mismatches;	/* counted by the core: the adapter knows of none */
+	u32 number;		/* in the adapter */
+	atomic64_t mtu_mismatches;	/* counted by the core: the adapter has no such counter */
 	struct mutex late_lock;	/* protects: */
-	/* of a port's own set: what was counted into others after users had last been shown them */
+	/* of a port's own set: counts of closed sets after users last read these */
 	u64 late[RHCA_NUM_COUNTERS];
 };
 

@@ -16,8 +16,8 @@
 #define OWNER_INVALID	(MLX5_CQE_INVALID << 4)
 
 /*
- * Called by mlx5_core: for a CQ of the kernel in the interrupt of the event queue, for one
- * of a process in a tasklet, since there may be many of those on one event queue.
+ * Called by mlx5_core: for a CQ of the kernel in the event queue's interrupt; for one of a process,
+ * of which one event queue may have many, in a tasklet.
  */
 static void raise_completion(struct mlx5_core_cq *hw, struct mlx5_eqe *eqe)
 {
@@ -26,7 +26,7 @@ static void raise_completion(struct mlx5_core_cq *hw, struct mlx5_eqe *eqe)
 	ibcq->comp_handler(ibcq, ibcq->cq_context);
 }
 
-/* The adapter had no room for an entry: the queue is of no use any more */
+/* The queue has overrun, and is unusable now */
 static void raise_event(struct mlx5_core_cq *hw, enum mlx5_event type)
 {
 	struct ib_cq *ibcq = &container_of(hw, struct rhca_mlx5_cq, hw)->ibcq;
@@ -41,8 +41,8 @@ static void raise_event(struct mlx5_core_cq *hw, enum mlx5_event type)
 }
 
 /*
- * An entry of a CQ of the kernel. @index: counts on from round to round. @cq->lock held.
- * Returns the entry, or NULL while the adapter has not written it.
+ * Get an entry of a CQ of the kernel. @index: not reset at the end of the ring. @cq->lock held.
+ * Returns the entry, or NULL if the adapter has not written it yet.
  */
 struct mlx5_cqe64 *rhca_mlx5_cq_entry(struct rhca_mlx5_cq *cq, u32 index)
 {
@@ -118,7 +118,7 @@ static int alloc_kernel(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca,
 static int check_attr(const struct mlx5_core_dev *mdev,
 		      const struct ib_cq_init_attr *attr)
 {
-	/* Each completion has the time, whether somebody asks for it or not */
+	/* Each completion has a timestamp, requested or not */
 	const u32 known = IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN |
 			  IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 
@@ -205,7 +205,7 @@ int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return 0;
 
 err_destroy:
-	/* The process could not be told of it */
+	/* The process did not get its number */
 	if (abandon(cq, hca->mdev))
 		return ret;
 err_free:
@@ -214,8 +214,8 @@ err_free:
 }
 
 /*
- * With a lost queue it is lost as well: ib_core would have it in use for ever. And one of
- * the kernel ib_core frees, whatever is answered.
+ * With a lost queue the CQ is lost too; an error would make ib_core keep it for ever. And ib_core
+ * frees a CQ of the kernel regardless of errors.
  */
 int rhca_mlx5_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
@@ -275,7 +275,7 @@ static int resize_locked(struct rhca_mlx5_cq *cq, u8 log_entries,
 		return ret;
 	ret = rhca_mlx5_resize_hw_cq(rhca_mlx5_mdev(cq->ibcq.device), &spec,
 				     &cq->hw);
-	/* Without an answer the adapter uses either: it keeps both as long as the queue */
+	/* Without an answer the adapter may use either: keep both as long as the queue */
 	if (ret == -ETIMEDOUT)
 		cq->unanswered = entries.umem;
 	else if (ret)
@@ -289,12 +289,10 @@ static int resize_locked(struct rhca_mlx5_cq *cq, u8 log_entries,
 }
 
 /*
- * The resize_cq verb. The adapter ends the old entries with one that says so. The process
- * copies those before it, which it has not read yet, to the new place.
- * Process context of the owner. Returns 0; -EINVAL for a size that the adapter does not have,
- * or when more entries are waiting than would fit; -ETIMEDOUT where the firmware does not
- * answer, and -EIO from then on, since nobody knows which entries the adapter uses; what
- * pinning says.
+ * The resize_cq verb. The adapter marks the end of the old entries with a special one. The process
+ * copies earlier entries, not read yet, to the new memory. Process context of the owner. Returns 0;
+ * -EINVAL for an unsupported size, or if unread entries would not fit; -ETIMEDOUT if the firmware
+ * does not answer, and -EIO from then on, as either memory may be in use; an error of pinning.
  */
 int rhca_mlx5_resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
 			struct ib_udata *udata)
@@ -328,9 +326,9 @@ int rhca_mlx5_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us)
 }
 
 /*
- * Create a completion queue that only the driver uses, of the least size. It is never armed: who
- * needs its entries reads them by rhca_mlx5_cq_entry(). @cq: all zero; rhca_mlx5_destroy_cq()
- * undoes it. May sleep. Returns 0 or an error, with nothing left allocated.
+ * Create a completion queue of minimal size for the driver itself. It is never armed: read its
+ * entries with rhca_mlx5_cq_entry(). @cq: all zero; undo with rhca_mlx5_destroy_cq(). May sleep.
+ * Returns 0 or an error, with nothing left allocated.
  */
 int rhca_mlx5_own_cq_create(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca)
 {
@@ -348,7 +346,7 @@ int rhca_mlx5_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	unsigned long irq_flags;
 	int missed;
 
-	/* A dead adapter raises nothing, and what it wrote is not read: fatal.c */
+	/* A dead adapter raises no events, and its entries are not read: fatal.c */
 	if (unlikely(rhca_mlx5_is_dead(hca)))
 		return 0;
 	spin_lock_irqsave(&cq->lock, irq_flags);
@@ -361,7 +359,7 @@ int rhca_mlx5_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	return missed;
 }
 
-/* Errors as the adapter numbers them, and as verbs do; 0, which is success, for others */
+/* Status by the adapter's syndrome; 0 (IB_WC_SUCCESS) for others */
 static const u8 statuses[] = {
 	[MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR]		= IB_WC_LOC_LEN_ERR,
 	[MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR]		= IB_WC_LOC_QP_OP_ERR,
@@ -378,9 +376,7 @@ static const u8 statuses[] = {
 	[MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR]		= IB_WC_REM_ABORT_ERR,
 };
 
-/*
- * What verbs say to an error of the adapter's. @syndrome: of a completion, or of a queue pair.
- */
+/* The status for a syndrome of a completion or of a queue pair. */
 enum ib_wc_status rhca_mlx5_status_of(u8 syndrome)
 {
 	if (syndrome < ARRAY_SIZE(statuses) && statuses[syndrome])

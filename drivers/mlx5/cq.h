@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Completion queues. The adapter writes entries in turn; an entry's owner bit
- * says in which round it was written.
+ * Completion queues. The adapter writes entries in order; an entry's owner bit gives the round in
+ * which it was written.
  */
 #ifndef RHCA_MLX5_CQ_H
 #define RHCA_MLX5_CQ_H
@@ -25,21 +25,21 @@ struct rhca_mlx5_cq {
 	struct rhca_mlx5_uar *uar;	/* where a process rings for it; NULL for the kernel's */
 	struct mlx5_frag_buf_ctrl entries;	/* finds an entry of the kernel's by its index */
 	u8 entry_bytes;		/* size of an entry, 64 or 128 */
-	bool real_time;		/* a process wants the time of day there, not the adapter's */
-	bool wants_stamps;	/* a process reads the times in its entries */
-	bool has_lost;		/* the adapter keeps a queue of it, as of struct rhca_mlx5_pd */
+	bool real_time;		/* timestamps have the time of day, not the adapter's */
+	bool wants_stamps;	/* a process reads the timestamps in its entries */
+	bool has_lost;		/* the adapter holds a queue with it, see struct rhca_mlx5_pd */
 	struct mutex resize_lock;	/* protects the entries in @buffer, and: */
-	u8 log_entries;		/* how many there are */
+	u8 log_entries;		/* their number */
 	/*
-	 * entries of a process that the adapter was told to use, and has not answered: it may
-	 * write there as long as it has the queue. Or NULL
+	 * entries of a process for which a resize command timed out: the adapter may write there
+	 * while it has the queue. Or NULL
 	 */
 	struct ib_umem *unanswered;
 	/*
-	 * Interrupts off: a completion handler may run in an interrupt. Taken before the locks
-	 * of work queues
+	 * Taken with interrupts off, since completion handlers may run in interrupts; and before
+	 * the locks of work queues
 	 */
-	spinlock_t lock;	/* protects the consumer index, one reader at a time */
+	spinlock_t lock;	/* protects the consumer index: one reader at a time */
 };
 
 static inline struct rhca_mlx5_cq *to_rhca_mlx5_cq(struct ib_cq *ibcq)

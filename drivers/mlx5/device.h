@@ -18,53 +18,53 @@ struct mlx5_flow_table;
 struct rhca_mlx5_umr_queue;
 struct rhca_mlx5_xrc_parts;
 
-/* The smallest has the pages that go into one group of the adapter's, the largest 1 GiB */
+/* The smallest maps the pages of one octword group of the adapter, the largest 1 GiB */
 #define RHCA_MLX5_KEY_MIN_PAGES_LOG	3
 #define RHCA_MLX5_KEY_MAX_PAGES_LOG	18
 #define RHCA_MLX5_KEY_SIZES \
 	(RHCA_MLX5_KEY_MAX_PAGES_LOG - RHCA_MLX5_KEY_MIN_PAGES_LOG + 1)
-/* Of each size, the large ones fewer (key_cache.c) */
+/* Of each size; fewer of large ones (key_cache.c) */
 #define RHCA_MLX5_KEYS_KEPT		64
-/* By the access that no request can give them: none, atomics, relaxed order, both */
+/* By the access that requests cannot change: none, atomics, relaxed order, both */
 #define RHCA_MLX5_KEY_KINDS		4
 
-/* Keys without pages, by kind and by the pages that they have room for */
+/* Keys without pages, by kind and by room for pages */
 struct rhca_mlx5_key_cache {
 	spinlock_t lock;	/* protects: */
 	struct rhca_mlx5_kept_keys {
-		u8 num;		/* how many there are */
+		u8 num;		/* number of @keys */
 		u32 keys[RHCA_MLX5_KEYS_KEPT];
 	} kept[RHCA_MLX5_KEY_KINDS * RHCA_MLX5_KEY_SIZES];
 };
 
 /* A function of an adapter */
 struct rhca_mlx5 {
-	/* what control chooses from; there is an RDMA device when it has */
+	/* offered to lifecycle/; there is an RDMA device if it is used */
 	struct rhca_offer offer;
-	struct mlx5_core_dev *mdev;	/* mlx5_core's part */
-	u8 lag_ports;		/* ports of the adapter that a bond has joined, 0 or at least 2 */
+	struct mlx5_core_dev *mdev;	/* of mlx5_core */
+	u8 lag_ports;		/* ports of the adapter under a bond, 0 or at least 2 */
 	/* The rest is valid while there is an RDMA device */
-	atomic_t lag_assigned;	/* queue pairs that were given a port */
-	struct mlx5_flow_table *lag_demux;	/* what arrives on these ports */
+	atomic_t lag_assigned;	/* queue pairs with a port assigned so far */
+	struct mlx5_flow_table *lag_demux;	/* receives from these ports */
 	struct mlx5_sq_bfreg doorbells;	/* UAR of the kernel's queues */
 	atomic_t key_variant;	/* low byte of the next memory key */
-	u8 key_fence;		/* what a change of a key waits for, MLX5_FENCE_MODE_* */
+	u8 key_fence;		/* fence for a change of a key, MLX5_FENCE_MODE_* */
 	__be32 end_of_list;	/* key that ends a list of memory */
 	__be64 system_guid;	/* of the adapter, the same for its functions */
 	struct xarray qps;	/* queue pairs by number */
 	struct xarray srqs;	/* shared receive queues by number */
 	struct mutex xrc_lock;	/* protects: */
-	/* what XRC queue pairs have to name, or NULL before the first one */
+	/* objects that XRC queue pairs refer to, or NULL before the first one */
 	struct rhca_mlx5_xrc_parts *xrc_parts;
-	struct mutex umr_lock;	/* protects, and lets one request at a time be on: */
-	struct rhca_mlx5_umr_queue *umr_queue;	/* what changes memory keys */
-	struct rhca_mlx5_key_cache key_cache;	/* memory keys that can be filled */
-	struct mlx5_nb queue_nb;	/* hears events of queues */
-	struct work_struct qp_error_work;	/* asks why queue pairs have failed; see events.c */
+	struct mutex umr_lock;	/* protects, with one request at a time: */
+	struct rhca_mlx5_umr_queue *umr_queue;	/* changes memory keys */
+	struct rhca_mlx5_key_cache key_cache;	/* empty memory keys */
+	struct mlx5_nb queue_nb;	/* for events of queues */
+	struct work_struct qp_error_work;	/* queries why queue pairs failed; see events.c */
 	struct ib_device *ibdev;	/* the RDMA device */
-	struct notifier_block fatal_nb;	/* hears that the firmware has died */
-	struct work_struct fatal_work;	/* tells users then; see fatal.c */
-	unsigned long fatal_told;	/* bit 0: they know */
+	struct notifier_block fatal_nb;	/* for the death of the firmware */
+	struct work_struct fatal_work;	/* informs users then; see fatal.c */
+	unsigned long fatal_told;	/* bit 0: users are informed */
 };
 
 static inline struct rhca_mlx5 *rhca_mlx5_of(struct ib_device *ibdev)
@@ -77,7 +77,7 @@ static inline struct mlx5_core_dev *rhca_mlx5_mdev(struct ib_device *ibdev)
 	return rhca_mlx5_of(ibdev)->mdev;
 }
 
-/* A process may map the page with the adapter's clock: nothing else is in the host's page */
+/* May processes map the page with the adapter's clock? Only if the host's page has nothing else */
 static inline bool rhca_mlx5_offers_clock(void)
 {
 	return PAGE_SIZE <= MLX5_ADAPTER_PAGE_SIZE;
@@ -89,7 +89,7 @@ static inline bool rhca_mlx5_cap_real_time(u8 cap)
 	       cap == MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING_AND_REAL_TIME;
 }
 
-/* The firmware can put the time of day into completions, of whatever queues */
+/* Can the firmware put the time of day into completions of all kinds of queues? */
 static inline bool rhca_mlx5_has_real_time(const struct mlx5_core_dev *mdev)
 {
 	return rhca_mlx5_cap_real_time(MLX5_CAP_GEN(mdev, sq_ts_format)) &&
@@ -107,7 +107,7 @@ static inline bool rhca_mlx5_is_dead(const struct rhca_mlx5 *hca)
 	return READ_ONCE(hca->mdev->state) == MLX5_DEVICE_STATE_INTERNAL_ERROR;
 }
 
-/* Requests were posted. A dead adapter completes nothing: its users are raised */
+/* Requests were posted. A dead adapter completes none: notify users to poll, see fatal.c */
 static inline void rhca_mlx5_posted(struct rhca_mlx5 *hca)
 {
 	if (unlikely(rhca_mlx5_is_dead(hca)))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Asynchronous events of queue pairs and shared receive queues. mlx5_core calls
- * in the interrupt of its event queue; users' handlers cope with any context.
- * Those of completion queues go by mlx5_core's own table (cq.c).
+ * Asynchronous events of queue pairs and shared receive queues. mlx5_core calls in the interrupt of
+ * its event queue; users' handlers accept any context. Events of completion queues use mlx5_core's
+ * own table (cq.c).
  *
- * Why queue pairs failed of which no completion tells the adapter knows, and the log is to
- * know it, too: it is asked in the background, since asking sleeps.
+ * The adapter knows why a queue pair failed even if no completion says so. A work item queries
+ * that, as commands sleep, and logs it.
  */
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/eq.h>
@@ -54,7 +54,7 @@ void rhca_mlx5_for_each_qp(struct rhca_mlx5 *hca, xa_mark_t which,
 	}
 }
 
-/* 0, which is a CQ's error, for others */
+/* 0 (IB_EVENT_CQ_ERR) for others */
 static const u8 qp_events[] = {
 	[MLX5_EVENT_TYPE_PATH_MIG]		= IB_EVENT_PATH_MIG,
 	[MLX5_EVENT_TYPE_PATH_MIG_FAILED]	= IB_EVENT_PATH_MIG_ERR,
@@ -135,7 +135,7 @@ static int hear_event(struct notifier_block *nb, unsigned long type, void *data)
 	u32 number = be32_to_cpu(eqe->data.qp_srq.qp_srq_n) & NUMBER_MASK;
 	bool is_qp = eqe->data.qp_srq.type == MLX5_EVENT_QUEUE_TYPE_QP;
 
-	/* Numbers of the netdev's queues may be those of queue pairs */
+	/* Queues of the netdev may have the same numbers as queue pairs */
 	if (is_qp && type < ARRAY_SIZE(qp_events) && qp_events[type])
 		hear_of_qp(hca, number, qp_events[type]);
 	else if (type == MLX5_EVENT_TYPE_SRQ_RQ_LIMIT)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The firmware has died, and the adapter completes nothing any more. mlx5_core
- * takes its devices away, but seconds later. Until then users of the kernel get
- * their requests completed here, as flushed; processes get the event.
+ * After the firmware has died the adapter completes nothing. mlx5_core removes its devices, but
+ * only seconds later. Until then requests of kernel users are completed here, as flushed; processes
+ * get the event.
  */
 #include <linux/mlx5/driver.h>
 #include <rdma/ib_verbs.h>
@@ -60,7 +60,7 @@ static bool flush_recv(struct rhca_mlx5_qp *qp, struct ib_wc *wc)
 	return found;
 }
 
-/* What a poll of a completion queue asks for, and gets */
+/* State of a poll of a completion queue */
 struct flush {
 	struct ib_cq *ibcq;
 	struct ib_wc *wc;
@@ -83,8 +83,8 @@ static void flush_qp(struct rhca_mlx5_qp *qp, void *data)
 }
 
 /*
- * Complete what a dead adapter does not. What it wrote and nobody has read is flushed as well.
- * Requests on a shared receive queue belong to no queue pair, and stay. Returns how many.
+ * Flush requests instead of a dead adapter, even those with an unread completion. Requests on a
+ * shared receive queue belong to no queue pair, and are not flushed. Returns their number.
  */
 int rhca_mlx5_flush(struct rhca_mlx5_cq *cq, int num, struct ib_wc *wc)
 {
@@ -96,7 +96,7 @@ int rhca_mlx5_flush(struct rhca_mlx5_cq *cq, int num, struct ib_wc *wc)
 	return flush.filled;
 }
 
-/* The handler of a CQ that its user polls unasked only warns that it was called */
+/* The handler of a CQ with IB_POLL_DIRECT only warns that it was called */
 static void raise_completion(struct ib_cq *cq)
 {
 	if (cq->comp_handler && cq->poll_ctx != IB_POLL_DIRECT)
@@ -104,8 +104,8 @@ static void raise_completion(struct ib_cq *cq)
 }
 
 /*
- * A drained queue pair on a shared receive queue waits for its last request there
- * (IBTA 10.3.1), which is an event, and no completion: up to a minute.
+ * On a shared receive queue ib_drain_qp() waits for the last WQE (IBTA 10.3.1), which is an event
+ * and no completion, for up to a minute.
  */
 static void tell_user(struct rhca_mlx5_qp *qp, void *unused)
 {
@@ -121,15 +121,14 @@ static void tell_user(struct rhca_mlx5_qp *qp, void *unused)
 
 static bool must_tell(struct rhca_mlx5 *hca)
 {
-	/* Its users are being told already that it goes, and may be gone */
+	/* Its users are already being notified of its removal, and may be gone */
 	return !test_bit(RHCA_DEV_UNPLUGGED, &to_rhca_dev(hca->ibdev)->flags) &&
 	       !test_and_set_bit(0, &hca->fatal_told);
 }
 
 /*
- * Events reach users in the background, and ib_core waits for those that were
- * dispatched before the device's last reference went: only with one in hand may there
- * be another.
+ * Events are delivered by work items, and ib_core waits only for those dispatched before the
+ * device's last reference was put: so hold one.
  */
 static void tell_users(struct rhca_mlx5 *hca)
 {
@@ -158,7 +157,7 @@ static void handle_fatal(struct work_struct *work)
 	rhca_mlx5_for_each_qp(hca, RHCA_MLX5_KERNEL_QP, tell_user, NULL);
 }
 
-/* Called by mlx5_core in any context; the adapter is dead already */
+/* Called by mlx5_core in any context, when the adapter is already dead */
 static int hear_fatal(struct notifier_block *nb, unsigned long type, void *data)
 {
 	struct rhca_mlx5 *hca = container_of(nb, struct rhca_mlx5, fatal_nb);

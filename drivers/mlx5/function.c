@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions of adapters: mlx5_core's auxiliary devices, and what we offer on them.
- * The in-tree driver has the same devices: whoever registered first is bound.
+ * Functions of adapters: binds mlx5_core's auxiliary devices and makes offers for them. The in-tree
+ * driver has the same devices; the first one registered binds.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,7 +17,7 @@
 #include "device.h"
 #include "lag.h"
 
-#define CQE_VERSION	1	/* completions say whose they are by a number of ours */
+#define CQE_VERSION	1	/* completions carry our number of the queue */
 
 static char *ports = "all";
 module_param(ports, charp, 0444);
@@ -46,8 +46,8 @@ static bool is_wanted(const struct mlx5_core_dev *mdev)
 enum { FUNCTION, REPRESENTORS };
 
 /*
- * What is left to the in-tree driver, and why. In switchdev mode a function has another
- * name on the bus, and its representors belong to it. A LAG of a switch is one for its
+ * Why a function is left to the in-tree driver, or NULL. In switchdev mode a function has another
+ * name on the bus, and its representors belong to it. A LAG of a switch is a normal one for its
  * virtual functions, which are served.
  */
 static const char *reason_against(struct mlx5_core_dev *mdev,
@@ -90,10 +90,8 @@ static bool covers(const struct rhca_offer *offer,
 }
 
 /*
- * A function whose RoCE is off stays ours, though somebody else should serve:
- * refused, it would be taken by the in-tree driver, and its netdev with it.
- *
- * Context: devlink's lock is held, so nothing is registered here.
+ * Bind a function even if its RoCE is off, and offer it as not able: otherwise the in-tree driver
+ * would bind it, and serve its netdev.
  */
 static int bind_function(struct auxiliary_device *adev,
 			 const struct auxiliary_device_id *id)
@@ -108,7 +106,7 @@ static int bind_function(struct auxiliary_device *adev,
 	if (!hca)
 		return -ENOMEM;
 	hca->mdev = mdev;
-	/* Before that changes, mlx5_core takes the function away, to give it back after */
+	/* mlx5_core unbinds the function before this changes, and binds it again after */
 	if (mlx5_lag_is_active(mdev))
 		hca->lag_ports = mlx5_lag_get_num_ports(mdev);
 	hca->offer.backend = &rhca_mlx5_backend;
@@ -130,8 +128,8 @@ static void unbind_function(struct auxiliary_device *adev)
 }
 
 /*
- * No MODULE_DEVICE_TABLE(): nobody loads this module but who asks for it by name,
- * so that having it installed takes no adapter from the in-tree driver.
+ * No MODULE_DEVICE_TABLE(): this module must be loaded by name, so that its installation alone
+ * takes no adapter from the in-tree driver.
  */
 static const struct auxiliary_device_id function_ids[] = {
 	{ .name = MLX5_ADEV_NAME ".rdma", .driver_data = FUNCTION },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What an RDMA device needs of its function while it lives, and what it can do. */
+/* Setup of a function for an RDMA device, and its capabilities. */
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -14,9 +14,9 @@
 #include "xrc.h"
 
 #define MELLANOX_OUI	0x0002c9
-#define TIMESTAMP_MASK	S64_MAX		/* a completion's time has 63 bits */
+#define TIMESTAMP_MASK	S64_MAX		/* completions have timestamps of 63 bits */
 
-/* What a change of a key waits for differs from adapter to adapter */
+/* Adapters need different fences for a change of a key */
 static u8 key_fence_of(const struct mlx5_core_dev *mdev)
 {
 	switch (MLX5_CAP_GEN(mdev, umr_fence)) {
@@ -30,7 +30,7 @@ static u8 key_fence_of(const struct mlx5_core_dev *mdev)
 }
 
 /*
- * Make a function ready for an RDMA device. May sleep. Returns 0 or an error, with nothing left
+ * Set up a function for an RDMA device. May sleep. Returns 0 or an error, with nothing left
  * allocated.
  */
 int rhca_mlx5_device_init(struct rhca_mlx5 *hca, struct ib_device *ibdev)
@@ -73,7 +73,7 @@ err_exit_xrc:
 	return ret;
 }
 
-/* Undo rhca_mlx5_device_init(). Nothing of the RDMA device is left. */
+/* Undo rhca_mlx5_device_init() after the RDMA device is torn down. */
 void rhca_mlx5_device_exit(struct rhca_mlx5 *hca)
 {
 	rhca_mlx5_fatal_exit(hca);
@@ -85,7 +85,7 @@ void rhca_mlx5_device_exit(struct rhca_mlx5 *hca)
 	mlx5_free_bfreg(hca->mdev, &hca->doorbells);
 }
 
-/* One limit for all: a READ has 512 bytes, a datagram its address to carry */
+/* One limit for all kinds: a READ is limited to 512 bytes, and a datagram has an address */
 static u32 max_send_sge(const struct mlx5_core_dev *mdev)
 {
 	u32 bytes = MLX5_CAP_GEN(mdev, max_wqe_sz_sq) -
@@ -100,13 +100,13 @@ static void describe_queues(const struct mlx5_core_dev *mdev,
 			    struct ib_device_attr *attr)
 {
 	attr->max_qp = 1 << MLX5_CAP_GEN(mdev, log_max_qp);
-	/* In blocks: a request of the kernel that registers memory has three */
+	/* The limit is in blocks, and a request of the kernel that registers memory has three */
 	attr->max_qp_wr = (1 << MLX5_CAP_GEN(mdev, log_max_qp_sz)) / 4;
 	attr->max_send_sge = max_send_sge(mdev);
 	attr->max_recv_sge = MLX5_CAP_GEN(mdev, max_wqe_sz_rq) /
 			     sizeof(struct mlx5_wqe_data_seg);
 	attr->max_sge_rd = attr->max_send_sge;
-	/* A READ into more pieces is slower than one into a key of them */
+	/* A READ into more pieces is slower than one into a key that maps them */
 	attr->max_sgl_rd = MLX5_CAP_GEN(mdev, max_sgl_for_optimized_performance);
 	attr->max_cq = 1 << MLX5_CAP_GEN(mdev, log_max_cq);
 	attr->max_cqe = (1 << MLX5_CAP_GEN(mdev, log_max_cq_sz)) - 1;
@@ -125,8 +125,8 @@ static void describe_queues(const struct mlx5_core_dev *mdev,
 }
 
 /*
- * Verbs have compare-and-swap and fetch-and-add, know eight bytes only, and want the result
- * in the host's order of them, which mlx5_core has asked the adapter for if it can.
+ * Verbs need compare-and-swap and fetch-and-add of eight bytes, with the result in the host's byte
+ * order, which mlx5_core has requested if the adapter supports it.
  */
 static bool has_atomics(const struct mlx5_core_dev *mdev)
 {
@@ -139,7 +139,7 @@ static bool has_atomics(const struct mlx5_core_dev *mdev)
 	       MLX5_ATOMIC_CAPS_ATOMIC_SIZE_QP_8_BYTES;
 }
 
-/* A request can bind one, where it may change a key that has a list in it */
+/* Requests can bind windows if they can change a key with an inline list */
 static bool has_windows(const struct mlx5_core_dev *mdev)
 {
 	return MLX5_CAP_GEN(mdev, imaicl);
@@ -165,7 +165,7 @@ static void describe_rest(const struct mlx5_core_dev *mdev,
 	attr->local_ca_ack_delay = MLX5_CAP_GEN(mdev, local_ca_ack_delay);
 }
 
-/* Fill in what the adapter can do. @attr: limits, as verbs have them. */
+/* Fill in the adapter's limits. */
 void rhca_mlx5_describe(const struct mlx5_core_dev *mdev,
 			struct ib_device_attr *attr)
 {
@@ -194,7 +194,7 @@ static u64 cap_flags(const struct mlx5_core_dev *mdev)
 	return flags;
 }
 
-/* Everything that libmlx5 might ask about raw packets there is not: zero */
+/* All zero: raw packets, which the answer is about, are not supported */
 static int answer_query_device(struct ib_udata *udata)
 {
 	struct mlx5_ib_query_device_resp resp = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What an RDMA device needs of its function while it lives, and what it can do. */
+/* Setup of a function for an RDMA device, and its capabilities. */
 #ifndef RHCA_MLX5_IDENTITY_H
 #define RHCA_MLX5_IDENTITY_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What memory keys allow: the rights of verbs, and a relaxed order on the bus. A command that
- * creates a key and a request that changes one have the same layout for it, but not every
- * adapter lets a request change everything.
+ * Access of memory keys: rights of verbs, and relaxed ordering on the bus. Commands that create a
+ * key and requests that change one share a layout, but on some adapters requests cannot change all
+ * of it.
  */
 #include <linux/mlx5/device.h>
 #include <linux/pci.h>
@@ -14,7 +14,7 @@
 #define RIGHTS	(MLX5_MKEY_MASK_LR | MLX5_MKEY_MASK_LW | MLX5_MKEY_MASK_RR | \
 		 MLX5_MKEY_MASK_RW)
 
-/* Some adapters may only where the host's configuration of the bus lets them */
+/* On some adapters only if the host's configuration of the bus allows it */
 static bool may_relax_reads(struct mlx5_core_dev *mdev)
 {
 	return rhca_mlx5_cap_relaxed_read(mdev) ||
@@ -23,10 +23,9 @@ static bool may_relax_reads(struct mlx5_core_dev *mdev)
 }
 
 /*
- * Write what a memory key is to allow.
- * @mkc: the key's context, of a command or of a request; only what is set is written
- * @access: IB_ACCESS_*; local read is always allowed. A relaxed order that the adapter does not
- *   have is none
+ * Set the access of a memory key. @mkc: the key's context in a command or request; only bits that
+ * are set are written. @access: IB_ACCESS_*; local read is always allowed, and relaxed ordering is
+ * ignored if the adapter lacks it.
  */
 void rhca_mlx5_set_key_access(struct mlx5_core_dev *mdev, void *mkc, int access)
 {
@@ -43,7 +42,7 @@ void rhca_mlx5_set_key_access(struct mlx5_core_dev *mdev, void *mkc, int access)
 		 relaxed && may_relax_reads(mdev));
 }
 
-/* Of it, all that the adapter lets a request change: MLX5_MKEY_MASK_* */
+/* The part of it that requests can change: MLX5_MKEY_MASK_* */
 u64 rhca_mlx5_key_access_mask(const struct mlx5_core_dev *mdev)
 {
 	u64 mask = RIGHTS;
@@ -69,8 +68,8 @@ static bool fixes_order(const struct mlx5_core_dev *mdev)
 }
 
 /*
- * What a key has to be created with. @access: IB_ACCESS_*, that the key is to have, or in which
- * two keys differ. Returns those of @access that no request can give to a key or take away.
+ * The access that a key must be created with. @access: IB_ACCESS_* of the key, or the difference of
+ * two keys. Returns those of @access that requests cannot change.
  */
 int rhca_mlx5_unchangeable_access(const struct mlx5_core_dev *mdev, int access)
 {

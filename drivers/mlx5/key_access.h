@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What memory keys allow, as the adapter reads it. */
+/* Access rights of memory keys in the adapter's layout. */
 #ifndef RHCA_MLX5_KEY_ACCESS_H
 #define RHCA_MLX5_KEY_ACCESS_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * To create and to destroy a memory key is a firmware command each, and commands are
- * slow and executed one after the other. A key that a process has deregistered is kept
- * instead, and filled again, by a request, when the next one of its size is wanted.
+ * Creating and destroying memory keys takes firmware commands, which are slow and executed one at a
+ * time. So keep the keys of regions that processes deregister, and fill one by a request when the
+ * next region of its size is registered.
  */
 #include <linux/log2.h>
 #include <linux/minmax.h>
@@ -14,7 +14,7 @@
 #include "key_cache.h"
 #include "umr.h"
 
-/* Keys of one size have 8 bytes a page in the adapter: 256 KiB in all, or one key */
+/* Keys of one size take 8 bytes a page in the adapter: 256 KiB in total, or one key */
 #define PAGES_KEPT_LOG	15
 
 void rhca_mlx5_key_cache_init(struct rhca_mlx5 *hca)
@@ -23,13 +23,13 @@ void rhca_mlx5_key_cache_init(struct rhca_mlx5 *hca)
 	spin_lock_init(&hca->key_cache.lock);
 }
 
-/* Room that a key for so many pages has */
+/* Room of a key for @num_pages, as a power of two */
 static u8 log_pages_of(u32 num_pages)
 {
 	return max_t(u8, order_base_2(num_pages), RHCA_MLX5_KEY_MIN_PAGES_LOG);
 }
 
-/* Those that are as good as each other; NULL where they are too large to be kept */
+/* The interchangeable keys for a region; NULL if they are too large to be kept */
 static struct rhca_mlx5_kept_keys *kept_of(struct rhca_mlx5 *hca, u32 num_pages,
 					   int access)
 {
@@ -75,8 +75,8 @@ static bool keep(struct rhca_mlx5 *hca, struct rhca_mlx5_kept_keys *kept, u32 ma
 }
 
 /*
- * No region is left. Firmware that is silent about one key would need a minute for each of the
- * others: they are lost with it.
+ * Destroy all keys when no region is left. If a command times out, each of the others would take a
+ * minute as well: leak them.
  */
 void rhca_mlx5_key_cache_exit(struct rhca_mlx5 *hca)
 {
@@ -91,13 +91,12 @@ void rhca_mlx5_key_cache_exit(struct rhca_mlx5 *hca)
 }
 
 /*
- * A key for a process's memory.
- * @spec: what it is to be; allowed by rhca_mlx5_can_fill_key()
- * @variant: its low byte, so that what the key was before does not work
- * May sleep. Returns 0, with a key for rhca_mlx5_cached_key_put(); what creating it says, with
- * a @key of 0; -EIO where it could not be filled, with a @key of 0 once the firmware has taken
- * the key back, whatever became of the request; else what filling says, with a @key that is
- * lost, by which the adapter may read and write the memory until the function is reset.
+ * Get a key for a process's memory. @spec: allowed by rhca_mlx5_can_fill_key(). @variant: new low
+ * byte, so that the key's old value is invalid. May sleep. Returns 0, with a key for
+ * rhca_mlx5_cached_key_put(); an error of its creation, with a @key of 0; -EIO if it could not be
+ * filled, with a @key of 0 if it was destroyed, whatever became of the request; else an error of
+ * filling it, with a @key that is lost: the adapter may use the memory through it until the
+ * function is reset.
  */
 int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
 			     const struct rhca_mlx5_key_spec *spec, u8 variant,
@@ -116,7 +115,7 @@ int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
 	ret = rhca_mlx5_fill_key(hca, spec, *key);
 	if (!ret)
 		return 0;
-	/* A request that nobody has seen the end of may have filled it */
+	/* A request that timed out may have filled it */
 	if (rhca_mlx5_give_key_back(hca->mdev, *key))
 		return ret;
 	*key = 0;
@@ -124,14 +123,14 @@ int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
 }
 
 /*
- * Give a key back. @num_pages: that it was got for. @access: IB_ACCESS_* that it has. May sleep.
- * Returns 0, and the adapter does not use the memory any more; or an error, and the key is still
- * the caller's, who may try again.
+ * Release a key. @num_pages: as for its get. @access: its IB_ACCESS_*. May sleep. Returns 0 if the
+ * adapter no longer uses the memory; or an error, after which the caller owns the key and may
+ * retry.
  */
 int rhca_mlx5_cached_key_put(struct rhca_mlx5 *hca, u32 num_pages, int access,
 			     u32 key)
 {
-	/* Where no request is possible a command may be; on a dead adapter it succeeds */
+	/* If the request fails the command may work; on a dead adapter it succeeds */
 	if (!rhca_mlx5_empty_key(hca, key) &&
 	    keep(hca, kept_of(hca, num_pages, access), max_kept(num_pages), key))
 		return 0;

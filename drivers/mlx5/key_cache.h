@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory keys that nobody uses, ready to be filled with pages. */
+/* Unused memory keys, ready to be filled with pages. */
 #ifndef RHCA_MLX5_KEY_CACHE_H
 #define RHCA_MLX5_KEY_CACHE_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lists of memory that requests fill keys with (fast registration). Of pages, all of one
- * size and without gaps between them; or of pieces of any length, each by the key that
- * has all of memory, so that a region may have gaps.
+ * Lists of memory that requests fill keys with (fast registration): either pages, of one size and
+ * without gaps; or pieces of any length, each addressed through the key for all memory, so that a
+ * region may have gaps.
  */
 #include <linux/dma-mapping.h>
 #include <linux/log2.h>
@@ -11,18 +11,18 @@
 #include "command.h"
 #include "key_list.h"
 
-#define MIN_LIST_BYTES	2048	/* and a list begins at a multiple of that */
+#define MIN_LIST_BYTES	2048	/* also the alignment of a list */
 
 /*
- * Get memory for a list. @list: the list, of which @has_pieces is set. @max_entries: what it is
- * to have room for. May sleep. Returns 0 or -ENOMEM.
+ * Allocate a list. @list: with @has_pieces set. @max_entries: its capacity. May sleep. Returns 0 or
+ * -ENOMEM.
  */
 int rhca_mlx5_key_list_alloc(struct rhca_mlx5_key_list *list,
 			     struct device *device, u32 max_entries)
 {
 	list->room = ALIGN(max_entries * rhca_mlx5_key_entry_bytes(list),
 			   RHCA_MLX5_LIST_ALIGN);
-	/* kmalloc() aligns a power of two to itself */
+	/* kmalloc() aligns sizes that are powers of two naturally */
 	list->entries = kzalloc(roundup_pow_of_two(max_t(size_t, list->room,
 							 MIN_LIST_BYTES)),
 				GFP_KERNEL);
@@ -49,7 +49,7 @@ static bool is_full(const struct rhca_mlx5_key_list *list)
 	return rhca_mlx5_key_list_bytes(list) >= list->room;
 }
 
-/* Begin to fill a list anew. No request that names it is under way. */
+/* Start filling a list again. No request with it is pending. */
 void rhca_mlx5_key_list_begin(struct rhca_mlx5_key_list *list,
 			      struct device *device)
 {
@@ -57,7 +57,7 @@ void rhca_mlx5_key_list_begin(struct rhca_mlx5_key_list *list,
 	dma_sync_single_for_cpu(device, list->dma, list->room, DMA_TO_DEVICE);
 }
 
-/* The adapter may read the list, whole groups of it. */
+/* Pass the list to the adapter, in whole groups. */
 void rhca_mlx5_key_list_end(struct rhca_mlx5_key_list *list,
 			    struct device *device)
 {
@@ -77,8 +77,8 @@ int rhca_mlx5_key_list_add_page(struct rhca_mlx5_key_list *list, u64 address)
 }
 
 /*
- * Fill an empty list of pieces, as ib_sg_to_pages() does one of pages. Returns how many entries
- * of @sg are in the list.
+ * Fill an empty list of pieces, as ib_sg_to_pages() does with pages. Returns the number of entries
+ * of @sg in the list.
  */
 int rhca_mlx5_key_list_add_pieces(struct rhca_mlx5_key_list *list,
 				  struct ib_mr *ibmr, struct scatterlist *sg,

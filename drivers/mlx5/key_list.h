@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a key for fast registration is filled with: a list that the adapter reads when it
- * executes the request.
+ * Contents of a key for fast registration: a list that the adapter reads when it executes the
+ * request.
  */
 #ifndef RHCA_MLX5_KEY_LIST_H
 #define RHCA_MLX5_KEY_LIST_H
@@ -15,17 +15,16 @@
 
 #define RHCA_MLX5_LIST_ALIGN	64	/* the adapter reads whole groups */
 
-/* Where the memory of a region is */
+/* A list of a region's memory */
 struct rhca_mlx5_key_list {
 	/*
-	 * addresses of pages (__be64), or pieces of any length; NULL for a region that no
-	 * request fills
+	 * page addresses (__be64), or pieces of any length; NULL for a region that no request fills
 	 */
 	void *entries;
 	dma_addr_t dma;		/* bus address of @entries */
 	size_t room;		/* in bytes */
-	u32 num;		/* how many entries there are */
-	bool has_pieces;	/* it is a list of pieces */
+	u32 num;		/* number of @entries */
+	bool has_pieces;	/* a list of pieces */
 };
 
 static inline size_t
@@ -35,9 +34,9 @@ rhca_mlx5_key_entry_bytes(const struct rhca_mlx5_key_list *list)
 }
 
 /*
- * Pages or pieces of a region that requests of the kernel fill. A request counts a list in
- * octwords, in 16 bits, and has whole groups alone. A piece is an octword, so that one of
- * 65536 pieces, which adapters allow, would count none. Users know one limit for both.
+ * Limit on pages or pieces of a region that requests of the kernel fill. A request has the list's
+ * size in octwords, in 16 bits and in whole groups. A piece is an octword, so the 65536 pieces that
+ * adapters allow would be encoded as 0. Users see one limit for both.
  */
 static inline u32 rhca_mlx5_key_list_max(const struct mlx5_core_dev *mdev)
 {
@@ -45,7 +44,7 @@ static inline u32 rhca_mlx5_key_list_max(const struct mlx5_core_dev *mdev)
 		     ALIGN_DOWN(U16_MAX, RHCA_MLX5_LIST_ALIGN / MLX5_OCTWORD));
 }
 
-/* Without what fills up the last group */
+/* Without the padding of the last group */
 static inline size_t
 rhca_mlx5_key_list_bytes(const struct rhca_mlx5_key_list *list)
 {

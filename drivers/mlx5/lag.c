@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Link aggregation. When the netdevs of an adapter's functions become the ports of a
- * bond, mlx5_core decides whether they are a LAG, takes their RDMA functions away and
- * gives one back, whose RoCE engine has all ports. It is told to take what arrives on
- * either, and by which one each queue pair sends, as long as that one's link is up.
+ * Link aggregation. When the netdevs of an adapter's functions become the ports of a bond,
+ * mlx5_core decides whether they are a LAG, unbinds their RDMA functions and binds one, whose RoCE
+ * engine has all ports. We set it up to receive from all ports, and assign each queue pair the port
+ * to send on while that one's link is up.
  */
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/fs.h>
@@ -19,7 +19,7 @@ static int is_of_function(struct net_device *lower,
 	return lower->dev.parent == function->data;
 }
 
-/* Is a netdev the bond that an aggregated function serves? RCU read side. */
+/* Is a netdev the bond above an aggregated function? RCU read side. */
 bool rhca_mlx5_lag_covers(const struct rhca_mlx5 *hca,
 			  const struct net_device *ndev)
 {
@@ -31,8 +31,8 @@ bool rhca_mlx5_lag_covers(const struct rhca_mlx5 *hca,
 }
 
 /*
- * Take what arrives on all ports of a LAG. May sleep. Returns 0, also where there is no LAG; or
- * an error, with nothing left.
+ * Receive from all ports of a LAG. May sleep. Returns 0, even without a LAG; or an error, with
+ * nothing left allocated.
  */
 int rhca_mlx5_lag_init(struct rhca_mlx5 *hca)
 {
@@ -66,9 +66,9 @@ void rhca_mlx5_lag_exit(struct rhca_mlx5 *hca)
 }
 
 /*
- * How many ports queue pairs are spread over, or all would send by one; 0 where there is no LAG,
- * or where tables of the adapter choose by each packet's hash, which they do for queue pairs
- * without a port. The LAG may be another host's, of which nobody tells a function.
+ * Number of ports to spread queue pairs over, which would else all send on one; 0 without a LAG, or
+ * if the adapter's tables select the port by each packet's hash, as they do for queue pairs without
+ * a port. The LAG may be another host's, of which a function is not informed.
  */
 static u8 num_ports(const struct rhca_mlx5 *hca)
 {
@@ -85,8 +85,8 @@ static u8 num_ports(const struct rhca_mlx5 *hca)
 }
 
 /*
- * The port by which a new queue pair sends, in turn, as mlx5_ib has it. Any context. Returns the
- * port, from 1; 0 leaves it to the adapter, as always for QP1.
+ * Assign the port that a new queue pair sends on, round-robin, as mlx5_ib does. Any context.
+ * Returns the port, from 1; 0 leaves it to the adapter, as always for QP1.
  */
 u8 rhca_mlx5_lag_assign(struct rhca_mlx5 *hca, enum ib_qp_type type)
 {
@@ -98,8 +98,8 @@ u8 rhca_mlx5_lag_assign(struct rhca_mlx5 *hca, enum ib_qp_type type)
 }
 
 /*
- * The port that the bond's own policy has for a connection. Any context. Returns the port, from
- * 1; 0 where ib_core did not ask the bond (it does for the kernel alone), or it cannot be changed.
+ * The port that the bond's policy selects for a connection. Any context. Returns the port, from 1;
+ * 0 if ib_core did not ask the bond (it does for kernel users only), or it cannot be changed.
  */
 u8 rhca_mlx5_lag_port_of(struct rhca_mlx5 *hca, const struct ib_qp_attr *attr,
 			 int mask)

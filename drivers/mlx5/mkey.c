@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory regions: of processes, for DMA, and for fast registration, where a
- * request on a send queue fills the key (wqe.c). Memory windows, whose keys are
- * filled by requests as well, those of processes.
+ * Memory regions: of processes, for DMA, and for fast registration, where a request on a send queue
+ * fills the key (wqe.c). Memory windows of processes, whose keys are also filled by requests.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -17,7 +16,7 @@
 #include "umr.h"
 
 #define MAX_PAGE_SHIFT	31
-/* Pages of 2 MiB and more are found in any case, and addresses are as their user says */
+/* Huge pages are detected anyway, and addresses are the user's */
 #define WITHOUT_EFFECT	(IB_ACCESS_HUGETLB | IB_ZERO_BASED)
 #define SUPPORTED_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			  IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
@@ -26,17 +25,16 @@
 #define REREG_FLAGS	(IB_MR_REREG_TRANS | IB_MR_REREG_PD | \
 			 IB_MR_REREG_ACCESS)
 
-/* The low byte of a new key, so that an old one of the same index fails */
+/* The low byte of a new key, so that an old key with the same index is invalid */
 static u8 next_variant(struct rhca_mlx5 *hca)
 {
 	return atomic_inc_return(&hca->key_variant);
 }
 
 /*
- * From the cache; or by a command, which has the list of pages with it, where the adapter
- * does not want to make or to fill an empty key. By a key that could not be destroyed
- * after that it may still reach the memory. Where it did not answer for a minute, it is
- * not asked for another one.
+ * Get a key from the cache; or, if the adapter refuses to create or fill an empty key, by a command
+ * with the list of pages. Not after a key that could not be destroyed, through which the adapter
+ * may still use the memory, nor after a timeout.
  */
 static int get_key(struct rhca_mlx5_mr *mr, const struct rhca_mlx5_key_spec *spec,
 		   struct rhca_mlx5 *hca, u32 *key)
@@ -71,7 +69,7 @@ static int create_key(struct rhca_mlx5_mr *mr, struct ib_pd *ibpd,
 	return 0;
 }
 
-/* Pages as large as the adapter can have them and the memory allows */
+/* The largest page size that adapter and memory allow */
 static unsigned long best_page_size(const struct mlx5_core_dev *mdev,
 				    struct ib_umem *umem, u64 iova)
 {
@@ -104,7 +102,7 @@ static int create_user_key(struct rhca_mlx5_mr *mr, struct ib_pd *ibpd,
 	return create_key(mr, ibpd, &spec);
 }
 
-/* A region of pinned memory, which is the region's from now on, or released */
+/* Create a region, which takes over the pinned memory; on error that is released */
 static struct ib_mr *register_umem(struct ib_pd *ibpd, struct ib_umem *umem,
 				   u64 iova, int access)
 {
@@ -123,9 +121,9 @@ static struct ib_mr *register_umem(struct ib_pd *ibpd, struct ib_umem *umem,
 
 err_free:
 	/*
-	 * By a key that is lost the adapter may still use the memory: so is that. One that
-	 * it was told to make of the memory, and has not answered, it may make yet; not
-	 * so one of a command that was cancelled before it was handed over.
+	 * Leak the memory with a lost key, through which the adapter may still use it; and after a
+	 * timeout of the command that creates a key with it, which may still be executed, unless it
+	 * was cancelled before mlx5_core passed it on.
 	 */
 	if (mr->ibmr.lkey || (ret == -ETIMEDOUT && !mr->cached_pages))
 		umem = NULL;
@@ -155,7 +153,7 @@ struct ib_mr *rhca_mlx5_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	return register_user(ibpd, start, length, iova, access);
 }
 
-/* Memory of another device. It stays where it is while it is registered */
+/* Memory of another device, pinned while it is registered */
 struct ib_mr *rhca_mlx5_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 					   u64 length, u64 iova, int fd,
 					   int access,
@@ -172,7 +170,7 @@ struct ib_mr *rhca_mlx5_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 	return register_umem(ibpd, &dmabuf->umem, iova, access);
 }
 
-/* The key stays: peers that know it go on with the new rights, or fail */
+/* The key stays valid: peers continue with the new rights, or fail */
 static int change_key(struct rhca_mlx5_mr *mr, int flags, int access,
 		      struct ib_pd *ibpd)
 {
@@ -191,13 +189,13 @@ static int change_key(struct rhca_mlx5_mr *mr, int flags, int access,
 	return ret;
 }
 
-/* The same memory with a new key: it is pinned again, by its address */
+/* Register the same memory with a new key: pin it again by its address */
 static struct ib_mr *register_again(const struct rhca_mlx5_mr *mr, int access,
 				    struct ib_pd *ibpd)
 {
 	const struct ib_umem *umem = mr->umem;
 
-	/* A DMA buffer's file nobody remembers; addresses are their owner's */
+	/* The file of a DMA buffer is not known; addresses are valid in their process only */
 	if (umem->is_dmabuf || umem->owning_mm != current->mm)
 		return ERR_PTR(-EOPNOTSUPP);
 	return register_user(ibpd, umem->address, umem->length, mr->ibmr.iova,
@@ -205,14 +203,13 @@ static struct ib_mr *register_again(const struct rhca_mlx5_mr *mr, int access,
 }
 
 /*
- * The rereg_mr verb. Where memory and address stay, so do the key and the pinned pages. But
- * pages that were pinned for reading have to be pinned anew for writing, and an adapter may not
- * be able to change the right to atomic operations or the order on the bus.
- * Process context of the owner; ib_core lets nobody else use the region. Returns NULL when the
- * region has changed, with what it had before in an error; or a new region with a new key,
- * which ib_core puts in the place of the old one and deregisters that. -EOPNOTSUPP where it
- * would have to be new, but is a DMA buffer or another process's memory. What registering or
- * rhca_mlx5_change_key() says.
+ * The rereg_mr verb. If memory and address stay, keep the key and the pinned pages. But pages
+ * pinned for reading must be pinned again for writing, and some adapters cannot change the right to
+ * atomics or the ordering on the bus. Process context of the owner; ib_core excludes other users of
+ * the region. Returns NULL if the region was changed; an error, with the region unchanged; or a new
+ * region with a new key, with which ib_core replaces the old one. -EOPNOTSUPP if a new one is
+ * needed for a DMA buffer or another process's memory. Other errors as from registration and
+ * rhca_mlx5_change_key().
  */
 struct ib_mr *rhca_mlx5_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				      u64 length, u64 iova, int access,
@@ -230,7 +227,7 @@ struct ib_mr *rhca_mlx5_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		return ERR_PTR(-EOPNOTSUPP);
 	if (flags & IB_MR_REREG_TRANS)
 		return register_user(ibpd, start, length, iova, access);
-	/* Pages that were pinned for reading only cannot be written to */
+	/* Pages pinned for reading only must not be written */
 	if (!mr->umem->writable && ib_access_writable(access))
 		return register_again(mr, access, ibpd);
 	ret = change_key(mr, flags, access, ibpd);
@@ -242,7 +239,7 @@ struct ib_mr *rhca_mlx5_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 struct ib_mr *rhca_mlx5_get_dma_mr(struct ib_pd *ibpd, int access)
 {
 	struct rhca_mlx5_key_spec spec = {
-		/* Users in the kernel rely on completions alone, and do not ask */
+		/* Kernel users rely on completions only, and do not request this */
 		.access		= access | IB_ACCESS_RELAXED_ORDERING,
 		.unbounded	= true,
 		.translated	= true,
@@ -262,8 +259,8 @@ struct ib_mr *rhca_mlx5_get_dma_mr(struct ib_pd *ibpd, int access)
 }
 
 /*
- * A key for a list with gaps is one of pieces, whose memory is named by the key that has
- * all of it: an adapter translates those more slowly, and only who asks gets one.
+ * A list with gaps needs a key of pieces, whose memory is addressed through the key for all memory.
+ * Adapters translate that more slowly, so it is used only on request.
  */
 struct ib_mr *rhca_mlx5_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 				 u32 max_pages)
@@ -327,8 +324,8 @@ int rhca_mlx5_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg,
 }
 
 /*
- * Afterwards the adapter neither reads nor writes a process's memory. A user in the kernel does
- * not try again: a key of one that the adapter keeps is lost.
+ * On success the adapter no longer uses a process's memory. Kernel users do not retry: a key of
+ * theirs that the adapter holds is lost.
  */
 int rhca_mlx5_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
@@ -354,7 +351,7 @@ int rhca_mlx5_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	return 0;
 }
 
-/* Windows onto several regions, which verbs do not have, are refused */
+/* Refuse windows over several regions, which verbs lack */
 static int check_window(struct ib_udata *udata)
 {
 	struct mlx5_ib_alloc_mw cmd = {};
@@ -379,8 +376,8 @@ static int answer_alloc_mw(struct ib_udata *udata)
 }
 
 /*
- * A window is a key that translates to another key, and that a process binds to it
- * by a request. A bound one of type 2 may be invalidated by the peer.
+ * A window is a key that maps another key, and that a process binds with a request. The peer may
+ * invalidate a bound one of type 2.
  */
 int rhca_mlx5_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
@@ -403,7 +400,7 @@ int rhca_mlx5_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	if (ret)
 		return ret;
 	ret = answer_alloc_mw(udata);
-	/* Nobody can try again */
+	/* There is no retry */
 	if (ret && rhca_mlx5_give_key_back(hca->mdev, ibmw->rkey))
 		to_rhca_mlx5_pd(ibmw->pd)->has_lost = true;
 	return ret;

@@ -14,8 +14,8 @@ struct rhca_mlx5_mr {
 	struct ib_mr ibmr;		/* ib_core's part */
 	int access;			/* IB_ACCESS_*, of a process's */
 	struct ib_umem *umem;		/* pinned memory of a process, or NULL */
-	u32 cached_pages;		/* what the key was got from the cache for, or 0 */
-	struct rhca_mlx5_key_list list;	/* what requests fill the key with */
+	u32 cached_pages;		/* pages it was taken from the cache for, or 0 */
+	struct rhca_mlx5_key_list list;	/* contents for requests that fill the key */
 };
 
 static inline struct rhca_mlx5_mr *to_rhca_mlx5_mr(struct ib_mr *ibmr)

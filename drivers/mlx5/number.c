@@ -2,7 +2,7 @@
 /* Objects by the numbers that the adapter gives them. */
 #include "number.h"
 
-/* Let events find an object. @object: in the object. May sleep. Returns 0 or -ENOMEM. */
+/* Make an object visible to events. May sleep. Returns 0 or -ENOMEM. */
 int rhca_mlx5_number_add(struct xarray *table, u32 number,
 			 struct rhca_mlx5_numbered *object)
 {
@@ -12,28 +12,25 @@ int rhca_mlx5_number_add(struct xarray *table, u32 number,
 	return xa_err(xa_store_irq(table, number, object, GFP_KERNEL));
 }
 
-/* An event has been raised. @object: from rhca_mlx5_number_get(). */
+/* Undo rhca_mlx5_number_get(). */
 void rhca_mlx5_number_put(struct rhca_mlx5_numbered *object)
 {
 	if (refcount_dec_and_test(&object->refs))
 		complete(&object->idle);
 }
 
-/*
- * No event finds the object any more. @object: in the object. May sleep; waits for events that
- * are being raised.
- */
+/* Hide an object from events. May sleep; waits for events that are being raised. */
 void rhca_mlx5_number_remove(struct xarray *table,
 			     struct rhca_mlx5_numbered *object)
 {
-	/* The adapter may have given the number to another one already */
+	/* The adapter may have assigned the number to another object already */
 	xa_cmpxchg_irq(table, object->number, object, NULL, GFP_KERNEL);
 	rhca_mlx5_number_put(object);
 	wait_for_completion(&object->idle);
 }
 
 /*
- * The object with a number. Any context. Returns the object, which stays until
+ * Look up an object by its number. Any context. Returns the object with a reference, for
  * rhca_mlx5_number_put(), or NULL.
  */
 struct rhca_mlx5_numbered *rhca_mlx5_number_get(struct xarray *table, u32 number)

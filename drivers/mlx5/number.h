@@ -8,10 +8,10 @@
 #include <linux/types.h>
 #include <linux/xarray.h>
 
-/* An object that events find by its number */
+/* An object that events look up by its number */
 struct rhca_mlx5_numbered {
-	refcount_t refs;	/* the object itself, and events that are being raised */
-	struct completion idle;	/* completed when the last of @refs has gone */
+	refcount_t refs;	/* the object itself, and events being raised */
+	struct completion idle;	/* completed when @refs drops to 0 */
 	u32 number;		/* the adapter's */
 };
 

@@ -14,12 +14,12 @@
 
 #define QPN_MASK	GENMASK(23, 0)
 
-/* Of flags_rqpn, where the service is datagrams */
+/* In flags_rqpn, for datagrams */
 #define HAS_GRH		GENMASK(29, 28)
 #define NETWORK_HEADER	GENMASK(25, 24)
 #define SOURCE_QPN	GENMASK(23, 0)
 
-#define HAS_VLAN	BIT(0)	/* of l4_l3_hdr_type */
+#define HAS_VLAN	BIT(0)	/* in l4_l3_hdr_type */
 #define VLAN_PRIORITY	GENMASK(15, 13)
 #define VLAN_ID		GENMASK(11, 0)
 
@@ -38,7 +38,7 @@ static bool is_send(u8 opcode)
 	return opcode == MLX5_CQE_REQ || opcode == MLX5_CQE_REQ_ERR;
 }
 
-/* A completion stands for all requests before it that asked for none */
+/* A completion also covers earlier requests without one */
 static void take_send(struct rhca_mlx5_qp *qp, const struct mlx5_cqe64 *cqe,
 		      struct ib_wc *wc)
 {
@@ -134,8 +134,8 @@ static void fill(struct rhca_mlx5_qp *qp, const struct mlx5_cqe64 *cqe,
 }
 
 /*
- * A queue pair takes its entries out of the queue before it goes, under the
- * queue's lock, so what is found here stays.
+ * A queue pair purges its entries under the queue's lock before it is freed, so the one found here
+ * stays valid.
  */
 static struct rhca_mlx5_qp *qp_of(struct rhca_mlx5_cq *cq, u32 qpn)
 {
@@ -147,7 +147,7 @@ static struct rhca_mlx5_qp *qp_of(struct rhca_mlx5_cq *cq, u32 qpn)
 		       NULL;
 }
 
-/* Whether @wc was filled; entries of nobody are skipped */
+/* Returns whether @wc was filled; skips entries without a queue pair */
 static bool poll_one(struct rhca_mlx5_cq *cq, struct ib_wc *wc)
 {
 	struct rhca_mlx5_qp *qp;
@@ -188,7 +188,7 @@ unlock:
 	return polled;
 }
 
-/* Behind the last entry that was written and not read */
+/* The index after the last entry that was written and not read */
 static u32 end_of(struct rhca_mlx5_cq *cq)
 {
 	u32 index = cq->hw.cons_index;
@@ -199,7 +199,7 @@ static u32 end_of(struct rhca_mlx5_cq *cq)
 	return index;
 }
 
-/* The owner bit belongs to the place, not to what is there */
+/* The owner bit belongs to the position, not to the entry */
 static void move_entry(struct rhca_mlx5_cq *cq, u32 from, u32 to)
 {
 	struct mlx5_cqe64 *target = rhca_mlx5_cq_entry(cq, to);
@@ -217,8 +217,8 @@ static void drop_entry(struct rhca_mlx5_qp *qp, const struct mlx5_cqe64 *cqe)
 }
 
 /*
- * Take out what is left of a queue pair. From the newest to the oldest, those that stay move up
- * into the gaps. @cq: a completion queue of the kernel. @qp: in RESET: nothing new of it comes.
+ * Remove a queue pair's entries. From the newest to the oldest, remaining entries move up into the
+ * gaps. @cq: of the kernel. @qp: in RESET, so that it gets no new entries.
  */
 void rhca_mlx5_cq_purge(struct rhca_mlx5_cq *cq, struct rhca_mlx5_qp *qp)
 {
@@ -240,7 +240,7 @@ void rhca_mlx5_cq_purge(struct rhca_mlx5_cq *cq, struct rhca_mlx5_qp *qp)
 	}
 	if (purged) {
 		cq->hw.cons_index += purged;
-		wmb();	/* the entries have moved before the adapter may write */
+		wmb();	/* move the entries before the adapter may write */
 		mlx5_cq_set_ci(&cq->hw);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);

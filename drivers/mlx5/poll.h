@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Completion queues of the kernel: from the adapter's entries to work completions. */
+/* Polling of the kernel's completion queues. */
 #ifndef RHCA_MLX5_POLL_H
 #define RHCA_MLX5_POLL_H
 

@@ -20,7 +20,7 @@
 #include "xrc.h"
 
 #define GSI_NUMBER		1
-#define MAX_SEND_BYTES	(63 * MLX5_SEND_WQE_DS)	/* a request counts units in 6 bits */
+#define MAX_SEND_BYTES	(63 * MLX5_SEND_WQE_DS)	/* a request has its length in units in 6 bits */
 
 static const u8 services[] = {
 	[IB_QPT_RC]	= MLX5_QP_ST_RC,
@@ -44,14 +44,14 @@ static int check_init(const struct mlx5_core_dev *mdev,
 		return init->send_cq && init->recv_cq ? 0 : -EINVAL;
 	case IB_QPT_XRC_INI:
 	case IB_QPT_XRC_TGT:
-		/* Nobody in the kernel uses it */
+		/* No kernel user needs it */
 		return MLX5_CAP_GEN(mdev, xrc) && is_user ? 0 : -EOPNOTSUPP;
 	default:
 		return -EOPNOTSUPP;
 	}
 }
 
-/* Each side has one half of a queue pair; the rest is filled in, and not used */
+/* Each side uses one half of a queue pair; the other half is filled in, but unused */
 static int set_xrc_parts(struct rhca_mlx5_qp *qp,
 			 const struct ib_qp_init_attr *init)
 {
@@ -81,7 +81,7 @@ static int set_parts(struct rhca_mlx5_qp *qp,
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
 	struct rhca_mlx5_qp_spec *spec = &qp->spec;
-	/* Completions of the kernel are read without stamps */
+	/* The kernel does not read timestamps of completions */
 	int clock = qp->base.is_user ? rhca_mlx5_qp_clock(hca->mdev, init) :
 				       mlx5_get_qp_default_ts(hca->mdev);
 
@@ -145,7 +145,7 @@ static int size_send(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init)
 		return -EINVAL;
 	sq->max_wr = sq->num_blocks / blocks;
 	sq->max_sge = init->cap.max_send_sge;
-	/* What its blocks have room for: SMC-R asks what it has got */
+	/* All that its blocks have room for: SMC-R uses what it is granted */
 	sq->max_inline = min_t(size_t, blocks * MLX5_SEND_WQE_BB, most) -
 			 send_overhead(init->qp_type) -
 			 sizeof(struct mlx5_wqe_inline_seg);
@@ -168,7 +168,7 @@ static int size_recv(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init)
 		return 0;
 	if (bytes > MLX5_CAP_GEN(mdev, max_wqe_sz_rq))
 		return -EINVAL;
-	/* The send queue behind it begins at a whole block */
+	/* The send queue after it must start at a whole block */
 	rq->num_entries = max_t(size_t, MLX5_SEND_WQE_BB / bytes,
 				roundup_pow_of_two(init->cap.max_recv_wr));
 	if (rq->num_entries > BIT(MLX5_CAP_GEN(mdev, log_max_qp_sz)))
@@ -206,7 +206,7 @@ static void free_records(struct rhca_mlx5_qp *qp)
 	kvfree(qp->rq.wr_id);
 }
 
-/* What the driver remembers of each posted request */
+/* The driver's records of posted requests */
 static int alloc_records(struct rhca_mlx5_qp *qp)
 {
 	qp->sq.request = kvcalloc(qp->sq.num_blocks, sizeof(*qp->sq.request),
@@ -235,7 +235,7 @@ static int alloc_kernel(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init)
 	return 0;
 }
 
-/* A target has no queues: what arrives goes to shared ones */
+/* A target has no queues: it receives into shared ones */
 static int get_memory(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init,
 		      struct ib_udata *udata)
 {
@@ -256,8 +256,8 @@ static void free_memory(struct rhca_mlx5_qp *qp)
 }
 
 /*
- * The adapter keeps a queue pair that nobody can destroy any more. So it keeps its memory, and
- * what it names: ib_core is to have none of that in use for ever.
+ * The adapter holds a queue pair that cannot be destroyed any more: leak its memory, and mark the
+ * objects it uses, which ib_core would otherwise keep for ever.
  */
 static void lose(struct rhca_mlx5_qp *qp, const struct ib_qp_init_attr *init)
 {
@@ -323,7 +323,7 @@ static void purge_completions(struct rhca_mlx5_qp *qp)
 		rhca_mlx5_cq_purge(to_rhca_mlx5_cq(ibqp->send_cq), qp);
 }
 
-/* In RESET the queues of the kernel are empty again */
+/* Empty the queues of the kernel, for RESET */
 static void empty_queues(struct rhca_mlx5_qp *qp)
 {
 	purge_completions(qp);
@@ -339,9 +339,9 @@ static void empty_queues(struct rhca_mlx5_qp *qp)
 }
 
 /*
- * Once nothing new of it comes, its completions are taken out, and only then may its number
- * become another's. Its user forgets it, whatever is answered: where the adapter keeps it, no
- * event finds it any more, and it has its memory.
+ * Reset it so that it gets no new completions, and remove the old ones before its number can be
+ * reused. Its user ignores errors: if the adapter holds it, events no longer find it, and its
+ * memory is leaked.
  */
 static void destroy_of_kernel(struct rhca_mlx5_qp *qp)
 {
@@ -351,7 +351,7 @@ static void destroy_of_kernel(struct rhca_mlx5_qp *qp)
 	rhca_mlx5_command_on(hca->mdev, MLX5_CMD_OP_2RST_QP, number);
 	purge_completions(qp);
 	rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
-	/* Who has found it has read of it by now, also where it was not reset, and goes on */
+	/* Waits for pollers that have found it, even if it could not be reset */
 	purge_completions(qp);
 	if (rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP, number))
 		lose(qp, &qp->base.init);
@@ -360,8 +360,8 @@ static void destroy_of_kernel(struct rhca_mlx5_qp *qp)
 }
 
 /*
- * A process's queue pair that the adapter keeps has its memory, and is found on. ib_core tells
- * nobody that a target of XRC was kept, and its domain could never be freed.
+ * If the adapter holds a process's queue pair, that keeps its memory and stays visible. But retry
+ * for an XRC target: ib_core ignores the error, and its domain could never be freed.
  */
 int rhca_mlx5_qp_destroy(struct rhca_qp *base, struct ib_udata *udata)
 {
@@ -384,7 +384,7 @@ int rhca_mlx5_qp_destroy(struct rhca_qp *base, struct ib_udata *udata)
 	return 0;
 }
 
-/* Bound to no other set, a queue pair counts into its port's */
+/* A queue pair without a set of its own counts into its port's */
 static struct rhca_mlx5_counter_set *counters_of(const struct rhca_mlx5_qp *qp,
 						 const struct rhca_port *port)
 {
@@ -392,8 +392,8 @@ static struct rhca_mlx5_counter_set *counters_of(const struct rhca_mlx5_qp *qp,
 }
 
 /*
- * The adapter takes the set with the transition to INIT, and another one in RTS
- * alone. Where it refuses that, it goes on to count into the set that it has.
+ * The adapter accepts a set in the transition to INIT, and another one only in RTS. If it refuses
+ * that, it continues to use the old set.
  */
 static void count_anew(struct rhca_mlx5_qp *qp)
 {
@@ -434,8 +434,8 @@ static void note_change(struct rhca_mlx5_qp *qp,
 }
 
 /*
- * What the peer may do when the change has been made. Who keeps no resources to answer
- * READs and atomics by refuses them, whatever the rights are.
+ * The peer's rights after the change. Without resources for READs and atomics, refuse these
+ * regardless of the rights.
  */
 static int access_of(const struct rhca_qp *base,
 		     const struct rhca_qp_change *change)
@@ -477,7 +477,7 @@ int rhca_mlx5_qp_modify(struct rhca_qp *base,
 	if (ret)
 		return ret;
 	note_change(qp, change);
-	/* The change has been made, whether the process can read the answer or not */
+	/* The change is made, even if the answer cannot be copied to the process */
 	rhca_mlx5_ece_answer(udata, ece);
 	return 0;
 }

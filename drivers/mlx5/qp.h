@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Creation and change of queue pairs. */
+/* Creation and modification of queue pairs. */
 #ifndef RHCA_MLX5_QP_H
 #define RHCA_MLX5_QP_H
 

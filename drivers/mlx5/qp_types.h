@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Queue pairs, as the adapter has them. */
+/* Types of queue pairs. */
 #ifndef RHCA_MLX5_QP_TYPES_H
 #define RHCA_MLX5_QP_TYPES_H
 
@@ -16,54 +16,54 @@ struct rhca_mlx5_uar;
 
 /* Send queue of the kernel. A request takes one or more blocks of 64 bytes */
 struct rhca_mlx5_sq {
-	/* Interrupts off: users post from interrupts as well */
+	/* Taken with interrupts off: users also post from interrupts */
 	spinlock_t lock;	/* protects, but for @completed and @oldest: */
 	struct mlx5_frag_buf_ctrl blocks;	/* finds a block */
 	u32 num_blocks;		/* a power of two */
-	u32 max_wr;		/* requests that always fit */
+	u32 max_wr;		/* number of requests that always fit */
 	u32 max_sge;		/* of one request */
 	u32 max_inline;		/* bytes of one request */
-	u32 next_block;		/* counts on from round to round */
+	u32 next_block;		/* not reset at the end of the ring */
 	u32 newest;		/* first block of the newest request */
-	u32 posted;		/* requests, ever */
-	u32 completed;		/* whose completion was read; written under the CQ's lock */
-	u32 oldest;		/* first block of the oldest one that is not; likewise */
-	u8 fence;		/* what the next request has to wait for */
+	u32 posted;		/* requests so far */
+	u32 completed;		/* of these, completed and polled; written under the CQ's lock */
+	u32 oldest;		/* first block of the oldest other one; likewise */
+	u8 fence;		/* for the next request */
 	bool signal_all;	/* every request has a completion */
 	struct rhca_mlx5_request *request;	/* by first block */
-	/* where a request is built, which knows nothing of the queue's end, and copied from */
+	/* requests are built here, regardless of the queue's end, and copied to the queue */
 	u8 scratch[MLX5_SEND_WQE_MAX_SIZE] __aligned(8);
 };
 
 /* A posted send request */
 struct rhca_mlx5_request {
 	u64 wr_id;			/* the user's */
-	u32 number;			/* how many were posted up to and with this one */
-	u8 blocks;			/* that it takes */
+	u32 number;			/* requests posted so far, including this one */
+	u8 blocks;			/* its size */
 	enum ib_wc_opcode opcode;	/* of its completion */
 };
 
 /* Receive queue of the kernel */
 struct rhca_mlx5_rq {
-	spinlock_t lock;	/* protects @posted and the entries; interrupts off, likewise */
+	spinlock_t lock;	/* protects @posted and the entries; interrupts off */
 	struct mlx5_frag_buf_ctrl entries;	/* finds an entry */
 	u32 num_entries;	/* a power of two */
 	u32 max_sge;		/* of one request */
-	u32 posted;		/* requests, ever */
-	u32 completed;		/* whose completion was read; written under the CQ's lock */
+	u32 posted;		/* requests so far */
+	u32 completed;		/* of these, completed and polled; written under the CQ's lock */
 	u64 *wr_id;		/* by entry */
 };
 
 /* Queue pair */
 struct rhca_mlx5_qp {
 	struct rhca_qp base;	/* the core's part */
-	struct rhca_mlx5_numbered numbered;	/* what completions and events find it by */
-	struct rhca_mlx5_qp_spec spec;	/* what the adapter knows of it */
+	struct rhca_mlx5_numbered numbered;	/* for lookup by completions and events */
+	struct rhca_mlx5_qp_spec spec;	/* its description for commands */
 	struct rhca_mlx5_buffer buffer;	/* its queues */
 	struct rhca_mlx5_uar *uar;	/* where a process rings for it, or NULL */
 	/* the set that it is to count into, from INIT on; under the core's modify_lock */
 	struct rhca_mlx5_counter_set *counters;
-	u16 counting_into;	/* the one that the adapter counts into, by its number; likewise */
+	u16 counting_into;	/* number of the set in the adapter; likewise */
 	struct rhca_mlx5_sq sq;	/* send queue of the kernel */
 	struct rhca_mlx5_rq rq;	/* receive queue of the kernel */
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs of processes: what libmlx5 says of them besides the verbs' attributes,
- * which is not trusted, and what it is told.
+ * Queue pairs of processes: the driver's part of libmlx5's requests, which is not trusted, and the
+ * answers.
  */
 #include <linux/log2.h>
 #include <rdma/mlx5-abi.h>
@@ -14,10 +14,10 @@
 #include "qp_user.h"
 #include "uar.h"
 
-#define NO_BFREG		BIT(31)	/* the process knows its UAR */
+#define NO_BFREG		BIT(31)	/* the process has its own UAR */
 #define MIN_RECV_BYTES_LOG	4
 
-/* In cs_res and cs_req of a queue pair's context: so many bytes of data in an entry */
+/* For cs_res and cs_req in the queue pair's context: bytes of data in an entry */
 #define RECEIVED_32		0x1
 #define RECEIVED_64		0x2
 #define READ_32			0x11
@@ -48,16 +48,16 @@ static int check_queues(const struct mlx5_core_dev *mdev,
 	return 0;
 }
 
-/* Entries of 128 bytes have room for 64 bytes of data, those of 64 for half as much */
+/* Entries of 128 bytes have room for 64 bytes of data, those of 64 for 32 */
 static bool has_long_entries(struct ib_cq *ibcq)
 {
 	return to_rhca_mlx5_cq(ibcq)->entry_bytes == 128;
 }
 
 /*
- * Small data is read with the completion, where the library asks for that. What a READ
- * brings is nowhere else then: each request must have a completion, or the library says
- * that it will look there only where it asked for one.
+ * Put small data into completions if the library requests that. As data of a READ is then nowhere
+ * else, each request must have a completion, or the library declares that it looks there only for
+ * requests with one.
  */
 static void take_data_in_cqes(struct rhca_mlx5_qp_spec *spec,
 			      const struct mlx5_core_dev *mdev,
@@ -78,7 +78,7 @@ static void take_data_in_cqes(struct rhca_mlx5_qp_spec *spec,
 				    READ_64 : READ_32;
 }
 
-/* libmlx5 rounds receives up, and has query_qp() say so; its sends it knows itself */
+/* libmlx5 rounds receives up and expects that from query_qp(); it keeps sizes of sends itself */
 static void take_queues(struct rhca_mlx5_qp_spec *spec,
 			const struct mlx5_ib_create_qp *cmd,
 			struct ib_qp_cap *cap)
@@ -143,7 +143,7 @@ static bool has_free_running(u8 cap)
 	       cap == MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING_AND_REAL_TIME;
 }
 
-/* libmlx5 takes the free running one where there is one, whether it is asked or not */
+/* If there is a free-running clock libmlx5 uses it, whether the user requests it or not */
 static int usual_clock(u8 cap)
 {
 	return has_free_running(cap) ? MLX5_TIMESTAMP_FORMAT_FREE_RUNNING :
@@ -166,11 +166,10 @@ static int clock_for(const struct ib_cq *ibcq, u8 cap)
 }
 
 /*
- * By which clock completions are stamped: the adapter's own, which runs freely, or the time of
- * day. An adapter may have either, and a queue pair has one for both of its completion queues.
- * @init: names those; one may be missing
- * Returns MLX5_TIMESTAMP_FORMAT_*; -EOPNOTSUPP for a clock that the adapter does not have, or
- * two different ones.
+ * Select the clock of timestamps: the adapter's free-running one, or the time of day. An adapter
+ * may have either, and a queue pair has one for both of its completion queues. @init: has those;
+ * one may be missing. Returns MLX5_TIMESTAMP_FORMAT_*; -EOPNOTSUPP for a clock that the adapter
+ * lacks, or two different ones.
  */
 int rhca_mlx5_qp_clock(const struct mlx5_core_dev *mdev,
 		       const struct ib_qp_init_attr *init)
@@ -198,8 +197,8 @@ int rhca_mlx5_qp_answer(const struct rhca_mlx5_qp *qp, struct ib_udata *udata)
 }
 
 /*
- * Options of the connection's establishment (ECE) that a process asks for, 0 for none. Returns
- * 0; -EOPNOTSUPP where it asks for more, such as a rate of raw packets.
+ * Get the options for connection establishment (ECE) that a process requests; 0: none. Returns 0;
+ * -EOPNOTSUPP if it requests more, such as a rate of raw packets.
  */
 int rhca_mlx5_ece_asked(struct ib_udata *udata, u32 *ece)
 {

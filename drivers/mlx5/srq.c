@@ -13,7 +13,7 @@
 #include "xrc.h"
 
 #define MIN_ENTRY_BYTES	32
-#define MAX_POOL_OFFSET	31	/* its field has a bit less than a queue pair's */
+#define MAX_POOL_OFFSET	31	/* its field is a bit shorter than a queue pair's */
 
 static struct mlx5_wqe_srq_next_seg *entry_at(struct rhca_mlx5_srq *srq,
 					      u16 index)
@@ -36,7 +36,7 @@ static int check_init(const struct mlx5_core_dev *mdev,
 
 	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
 		return -EOPNOTSUPP;
-	/* One that nobody gets anything from is made as by mlx5_ib, which libmlx5 knows */
+	/* An SRQ without entries is allowed as in mlx5_ib, for libmlx5 */
 	if (attr->max_wr >= BIT(MLX5_CAP_GEN(mdev, log_max_srq_sz)) ||
 	    attr->max_sge > rhca_mlx5_max_srq_sge(mdev))
 		return -EINVAL;
@@ -79,7 +79,7 @@ static int pin_srq(struct rhca_mlx5_srq *srq, struct ib_udata *udata,
 	return 0;
 }
 
-/* All entries are free, and in the list: each names the next */
+/* Link all entries into the free list */
 static void link_entries(struct rhca_mlx5_srq *srq)
 {
 	u32 i;
@@ -152,7 +152,7 @@ static void describe(struct rhca_mlx5_srq *srq,
 		       sizeof(struct mlx5_wqe_data_seg);
 }
 
-/* The adapter keeps a queue, and so its memory and what it names */
+/* The adapter holds a queue: leak its memory and mark what it uses */
 static void lose(struct rhca_mlx5_srq *srq)
 {
 	struct ib_srq *ibsrq = &srq->ibsrq;
@@ -178,7 +178,7 @@ int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	ret = check_init(hca->mdev, init);
 	if (ret)
 		return ret;
-	/* Completions of the kernel are looked up by QP, and name no such queue */
+	/* Completions of the kernel are looked up by QP, and have no such queue */
 	if (!udata && init->srq_type == IB_SRQT_XRC)
 		return -EOPNOTSUPP;
 	spin_lock_init(&srq->lock);
@@ -216,7 +216,7 @@ int rhca_mlx5_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	struct rhca_mlx5_srq *srq = to_rhca_mlx5_srq(ibsrq);
 
 	if (mask & IB_SRQ_MAX_WR)
-		return -EOPNOTSUPP;	/* its memory is where it is */
+		return -EOPNOTSUPP;	/* cannot be resized */
 	if (!(mask & IB_SRQ_LIMIT))
 		return 0;
 	if (attr->srq_limit >= srq->num_entries)
@@ -242,8 +242,8 @@ int rhca_mlx5_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 }
 
 /*
- * With a lost queue pair it is lost as well: ib_core would have it in use for ever. And a user in
- * the kernel does not try again.
+ * With a lost queue pair the SRQ is lost too; an error would make ib_core keep it for ever. And
+ * kernel users do not retry.
  */
 int rhca_mlx5_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
@@ -304,8 +304,8 @@ int rhca_mlx5_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 }
 
 /*
- * An entry was used up: free it. @srq: a queue of the kernel. @index: of the entry, from the
- * completion. The completion queue's lock held. Returns the request's wr_id.
+ * Free a used entry. @srq: of the kernel. @index: of the entry, from the completion. The CQ's lock
+ * is held. Returns the request's wr_id.
  */
 u64 rhca_mlx5_srq_take(struct rhca_mlx5_srq *srq, u16 index)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shared receive queues: a linked list of entries, since they are used up in an
- * order that no one queue pair knows. One of an XRC domain has a number that
- * senders name, and a completion queue of its own.
+ * Shared receive queues: a linked list of entries, as queue pairs use them in any order. A queue of
+ * an XRC domain has a number, which senders name, and its own completion queue.
  */
 #ifndef RHCA_MLX5_SRQ_H
 #define RHCA_MLX5_SRQ_H
@@ -17,17 +16,17 @@
 /* Shared receive queue */
 struct rhca_mlx5_srq {
 	struct ib_srq ibsrq;	/* ib_core's part */
-	struct rhca_mlx5_numbered numbered;	/* what events find it by */
+	struct rhca_mlx5_numbered numbered;	/* for lookup by events */
 	struct rhca_mlx5_buffer buffer;	/* its memory */
 	u32 num_entries;	/* a power of two; one of them stays free */
 	u32 max_sge;		/* of one request */
-	bool has_lost;		/* the adapter keeps a QP of it, as of struct rhca_mlx5_pd */
-	/* Interrupts off: users post from interrupts. Inside the lock of a completion queue */
-	spinlock_t lock;	/* protects the rest, of the kernel's: */
+	bool has_lost;		/* the adapter holds a QP that uses it, see struct rhca_mlx5_pd */
+	/* Taken with interrupts off, since users post from interrupts, and inside the CQ's lock */
+	spinlock_t lock;	/* protects the rest, for the kernel's queues: */
 	struct mlx5_frag_buf_ctrl entries;	/* finds an entry */
-	u16 head;		/* the next one to be filled */
-	u16 tail;		/* the last free one, where freed ones are put behind */
-	u16 posted;		/* requests, ever */
+	u16 head;		/* next entry to fill */
+	u16 tail;		/* last free entry; freed entries are appended */
+	u16 posted;		/* requests so far */
 	u64 *wr_id;		/* by entry */
 };
 

@@ -21,9 +21,9 @@
 #define UVERBS_MODULE_NAME roce_hca_mlx5
 #include <rdma/uverbs_named_ioctl.h>
 
-/* Below are offsets by which older libraries ask for other things than UARs */
+/* Lower offsets are those of other requests of older libraries */
 #define FIRST_PAGE_OFFSET	0x10000
-/* In pages: what is asked for, above its parameter, of which these have none */
+/* In pages: the kind of request, above its parameter, which these lack */
 #define CLOCK_PAGE_OFFSET	(MLX5_IB_MMAP_CORE_CLOCK << 8)
 #define CLOCK_INFO_PAGE_OFFSET	(MLX5_IB_MMAP_CLOCK_INFO << 8)
 
@@ -57,8 +57,8 @@ static int make_read_only(struct vm_area_struct *vma)
 }
 
 /*
- * The adapter's clock is in the segment that it is started with, whose page of 4 KiB has
- * nothing else. A larger page of the host would have UARs of others.
+ * The adapter's clock is in its initialization segment, alone in a page of 4 KiB. A larger page of
+ * the host would also have UARs of others.
  */
 static int mmap_clock(struct ib_ucontext *ibucontext,
 		      struct vm_area_struct *vma)
@@ -78,8 +78,8 @@ static int mmap_clock(struct ib_ucontext *ibucontext,
 }
 
 /*
- * How that clock and the time of day go together, as mlx5_core keeps it in a page of
- * memory, which stays while it is mapped.
+ * The relation of that clock to the time of day, which mlx5_core keeps in a page of memory. The
+ * page stays while it is mapped.
  */
 static int mmap_clock_info(struct ib_ucontext *ibucontext,
 			   struct vm_area_struct *vma)
@@ -220,7 +220,7 @@ static int take_type(const struct uverbs_attr_bundle *attrs,
 	    type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
 		return -EOPNOTSUPP;
 	*combining = type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF;
-	/* libmlx5 asks again for one without */
+	/* libmlx5 retries without it */
 	return *combining && !rhca_mlx5_write_combining(mdev) ? -EOPNOTSUPP : 0;
 }
 
@@ -259,7 +259,7 @@ static int ALLOC_HANDLER(struct uverbs_attr_bundle *attrs)
 	if (IS_ERR(uar))
 		return PTR_ERR(uar);
 	uobject->object = uar;
-	/* From here on ib_core calls uar_cleanup() where something fails */
+	/* From here on ib_core calls uar_cleanup() on errors */
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
 	return tell_uar(attrs, uar);
 }

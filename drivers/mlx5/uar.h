@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* UARs: pages of the adapter's BAR that processes map and ring doorbells in. */
+/* UARs: pages of the adapter's BAR that processes map to ring doorbells. */
 #ifndef RHCA_MLX5_UAR_H
 #define RHCA_MLX5_UAR_H
 

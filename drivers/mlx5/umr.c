@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Firmware has no command that changes a memory key: a request does, which takes less
- * time than a command, too. So keys are also filled with pages, and emptied, by requests.
+ * The firmware has no command to change a memory key: that takes a request, which is also faster
+ * than a command. So requests also fill keys with pages and empty them.
  */
 #include <rdma/ib_verbs.h>
 
@@ -13,14 +13,14 @@
 
 #define ANY_QP		0xffffff00
 
-/* From here on a request needs more bits than all adapters have to say where it writes */
+/* From here on a request needs more bits for its offset than some adapters have */
 #define LONG_KEY_BYTES	((u64)SZ_64K << PAGE_SHIFT)
 
 #define CONTENTS	(MLX5_MKEY_MASK_LEN | MLX5_MKEY_MASK_PAGE_SIZE | \
 			 MLX5_MKEY_MASK_START_ADDR | MLX5_MKEY_MASK_PD | \
 			 MLX5_MKEY_MASK_KEY | MLX5_MKEY_MASK_FREE)
 
-/* Any queue pair may use the key; its low byte is its own */
+/* Any queue pair may use the key; its low byte is the variant */
 static __be32 numbers_of(u32 key)
 {
 	return cpu_to_be32(ANY_QP | (key & 0xff));
@@ -38,9 +38,9 @@ static int execute(struct rhca_mlx5 *hca, struct rhca_mlx5_umr_request *request,
 }
 
 /*
- * Change a memory key that stays in use. @spec: its new protection domain and access, such as a
- * request can give it. @flags: IB_MR_REREG_*, which of these. May sleep, as long as the adapter
- * takes for one request. Returns what rhca_mlx5_umr_execute() says.
+ * Change a memory key in use. @spec: its new PD and access that requests can change. @flags:
+ * IB_MR_REREG_*, which of these. May sleep, as long as the adapter takes for one request. Returns
+ * as rhca_mlx5_umr_execute().
  */
 int rhca_mlx5_change_key(struct rhca_mlx5 *hca,
 			 const struct rhca_mlx5_key_spec *spec, u32 key,
@@ -50,7 +50,7 @@ int rhca_mlx5_change_key(struct rhca_mlx5 *hca,
 		   (flags & IB_MR_REREG_ACCESS ?
 		    rhca_mlx5_key_access_mask(hca->mdev) : 0);
 	struct rhca_mlx5_umr_request request = {
-		/* Fails where the key is free, and nobody's */
+		/* Fails if the key is free, so unused */
 		.umr.flags	= MLX5_UMR_CHECK_FREE | MLX5_UMR_INLINE,
 		.umr.mkey_mask	= cpu_to_be64(mask),
 		.key.qpn_mkey7_0 = numbers_of(key),
@@ -61,7 +61,7 @@ int rhca_mlx5_change_key(struct rhca_mlx5 *hca,
 	return execute(hca, &request, key);
 }
 
-/* May a key that requests fill be what is asked for? @spec: the key of a process's memory. */
+/* Can requests fill the key of a process's memory? */
 bool rhca_mlx5_can_fill_key(const struct rhca_mlx5 *hca,
 			    const struct rhca_mlx5_key_spec *spec)
 {
@@ -72,8 +72,8 @@ bool rhca_mlx5_can_fill_key(const struct rhca_mlx5 *hca,
 }
 
 /*
- * Create a key for rhca_mlx5_fill_key(). @log_pages: it is to have room for as many. @access:
- * IB_ACCESS_*, what filling could not give it. May sleep.
+ * Create a key for rhca_mlx5_fill_key(). @log_pages: its room. @access: IB_ACCESS_* that filling
+ * cannot set. May sleep.
  */
 int rhca_mlx5_create_empty_key(struct rhca_mlx5 *hca, u8 log_pages, int access,
 			       u32 *key)
@@ -81,7 +81,7 @@ int rhca_mlx5_create_empty_key(struct rhca_mlx5 *hca, u8 log_pages, int access,
 	const struct rhca_mlx5_key_spec spec = {
 		.pd		= hca->umr_queue->pd,
 		.access		= access,
-		/* No key of pages may be without a size of them, not even an empty one */
+		/* Even an empty key of pages needs a page size */
 		.page_shift	= PAGE_SHIFT,
 		.num_pages	= BIT(log_pages),
 		.by_requests	= true,
@@ -90,7 +90,7 @@ int rhca_mlx5_create_empty_key(struct rhca_mlx5 *hca, u8 log_pages, int access,
 	return rhca_mlx5_create_key(hca->mdev, &spec, 0, key);
 }
 
-/* Of the list's last group, too, the adapter reads all: what is no page is empty */
+/* The adapter reads whole groups: clear the rest of the last one */
 static u32 finish_list(struct rhca_mlx5 *hca)
 {
 	struct rhca_mlx5_key_list *list = &hca->umr_queue->list;
@@ -103,8 +103,8 @@ static u32 finish_list(struct rhca_mlx5 *hca)
 }
 
 /*
- * Have the list's pages written to the key, behind @first others. The key stays free, and nobody
- * can use it, until the last part is there.
+ * Write the list's pages to the key, after the first @first. The key stays free and unusable until
+ * the last part is written.
  */
 static int write_pages(struct rhca_mlx5 *hca,
 		       const struct rhca_mlx5_key_spec *spec, u32 key,
@@ -142,9 +142,9 @@ static int write_pages(struct rhca_mlx5 *hca,
 }
 
 /*
- * Let an empty key translate to a process's memory. @spec: allowed by rhca_mlx5_can_fill_key().
- * @key: has room for as many pages, and the low byte that it is to have. May sleep, as long as
- * the adapter takes for a request of each 8192 pages. Returns what rhca_mlx5_umr_execute() says.
+ * Fill an empty key with a process's memory. @spec: allowed by rhca_mlx5_can_fill_key(). @key: with
+ * enough room, and its new low byte. May sleep, as long as the adapter takes for one request per
+ * 8192 pages. Returns as rhca_mlx5_umr_execute().
  */
 int rhca_mlx5_fill_key(struct rhca_mlx5 *hca,
 		       const struct rhca_mlx5_key_spec *spec, u32 key)
@@ -157,7 +157,7 @@ int rhca_mlx5_fill_key(struct rhca_mlx5 *hca,
 	int ret = -EIO;
 
 	mutex_lock(&hca->umr_lock);
-	/* The adapter may read the list yet, for the request that is on the queue still */
+	/* The adapter may still read the list, for a request that timed out */
 	if (hca->umr_queue->is_broken)
 		goto unlock;
 	list = &hca->umr_queue->list;
@@ -179,9 +179,9 @@ unlock:
 }
 
 /*
- * Take a key's memory away. @key: a key that rhca_mlx5_fill_key() has filled; it may be empty
- * already. May sleep, as long as the adapter takes for one request. Returns 0, and the adapter
- * reads and writes nothing by the key any more; else what rhca_mlx5_umr_execute() says.
+ * Empty a key from rhca_mlx5_fill_key(), or an empty one. May sleep, as long as the adapter takes
+ * for one request. Returns 0, after which the adapter no longer uses the memory through the key; or
+ * as rhca_mlx5_umr_execute().
  */
 int rhca_mlx5_empty_key(struct rhca_mlx5 *hca, u32 key)
 {
@@ -191,7 +191,7 @@ int rhca_mlx5_empty_key(struct rhca_mlx5 *hca, u32 key)
 					      MLX5_MKEY_MASK_PD),
 		.key.status	= MLX5_MKEY_STATUS_FREE,
 		.key.qpn_mkey7_0 = numbers_of(key),
-		/* The process's has to be destroyed some time */
+		/* The process's PD must remain destroyable */
 		.key.flags_pd	= cpu_to_be32(hca->umr_queue->pd),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Changes of memory keys by requests on a queue of the driver's own (user-mode memory
- * registration, as the adapter's documents call it).
+ * Changes of memory keys by requests on the driver's own queue ("user-mode memory registration" in
+ * the adapter's documents).
  */
 #ifndef RHCA_MLX5_UMR_H
 #define RHCA_MLX5_UMR_H

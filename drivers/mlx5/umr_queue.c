@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A queue pair of a service that is there for changing memory keys alone. It has one
- * request at a time, which is waited for: most take some microseconds.
+ * A queue pair of the service that only changes memory keys. It has one request at a time, and the
+ * caller waits for it: most take some microseconds.
  */
 #include <linux/iopoll.h>
 #include <linux/kmemleak.h>
@@ -14,7 +14,7 @@
 
 #define LOG_BLOCKS	2	/* of 64 bytes: the longest request has three */
 #define POLL_US		20
-#define TIMEOUT_US	(10 * USEC_PER_SEC)	/* then there is something wrong */
+#define TIMEOUT_US	(10 * USEC_PER_SEC)	/* then something is wrong */
 
 static_assert(sizeof(struct rhca_mlx5_umr_request) <=
 	      MLX5_SEND_WQE_BB << LOG_BLOCKS);
@@ -69,7 +69,7 @@ static int destroy_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 	return ret;
 }
 
-/* It has no peer: each state is entered with defaults alone */
+/* It has no peer: enter each state with defaults */
 static int start_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 {
 	const struct ib_qp_attr attr = {};
@@ -142,8 +142,7 @@ err_free:
 }
 
 /*
- * What the adapter does not give back is lost, and all that it needs with it: a request that was
- * given up may be executed yet.
+ * If the adapter does not release a part, leak all: a request that timed out may still be executed.
  */
 static int destroy_parts(struct rhca_mlx5_umr_queue *queue,
 			 struct rhca_mlx5 *hca)
@@ -170,7 +169,7 @@ void rhca_mlx5_umr_queue_destroy(struct rhca_mlx5 *hca)
 	mutex_destroy(&hca->umr_lock);
 }
 
-/* Block by block, since a request may begin at the end of the ring */
+/* Copy by blocks, since a request may wrap around the end of the ring */
 static void post(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca,
 		 const struct rhca_mlx5_umr_request *request, size_t bytes)
 {
@@ -195,7 +194,7 @@ static void post(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca,
 	mlx5_write64(first, hca->doorbells.map);
 }
 
-/* -EAGAIN: there is none yet */
+/* Returns -EAGAIN while there is none */
 static int take_completion(struct rhca_mlx5_cq *cq)
 {
 	struct mlx5_cqe64 *cqe;
@@ -226,12 +225,12 @@ static int wait_until_done(struct rhca_mlx5_umr_queue *queue,
 	return ret == -EAGAIN ? -EIO : ret;
 }
 
-/* A request that fails leaves the queue pair in error, or is on it still */
+/* A failed request leaves the queue pair in error, or is still on it */
 static void restart(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 {
 	queue->is_broken = rhca_mlx5_command_on(hca->mdev, MLX5_CMD_OP_2RST_QP,
 						queue->number);
-	/* Firmware that is silent needs a minute for each command to be silent about */
+	/* Each command to silent firmware takes a minute */
 	if (queue->is_broken)
 		return;
 	while (take_completion(&queue->cq) != -EAGAIN)
@@ -242,12 +241,10 @@ static void restart(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 }
 
 /*
- * Execute a request.
- * @request: the request, but for @control
- * @key: the key that it changes
- * @hca->umr_lock held; sleeps as long as the adapter takes. Returns 0; -EIO where the adapter
- * refused, is dead, or did not let the queue be started again after an earlier request: the key
- * is as it was. -ETIMEDOUT where it did not answer: the key is as it was, or as it was to be.
+ * Execute @request, with all but @control filled in, on @key. @hca->umr_lock held; sleeps as long
+ * as the adapter takes. Returns 0; -EIO if the adapter rejected it, is dead, or the queue could not
+ * be restarted after an earlier request: the key is unchanged. -ETIMEDOUT if the adapter did not
+ * answer: the key is unchanged or changed.
  */
 int rhca_mlx5_umr_execute(struct rhca_mlx5 *hca,
 			  struct rhca_mlx5_umr_request *request, u32 key)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work requests of the kernel: each is a control segment and, by its kind, where
- * to, what to do, and memory, in units of 16 bytes.
+ * Work requests of the kernel: a control segment followed by segments that depend on the kind
+ * (remote address, operation, memory), in units of 16 bytes.
  */
 #include <linux/log2.h>
 #include <rdma/ib_verbs.h>
@@ -17,9 +17,9 @@
 
 /* A request that is being built */
 struct builder {
-	struct rhca_mlx5_qp *qp;	/* where it is posted */
-	const struct ib_send_wr *wr;	/* what the user wants */
-	u8 *at;				/* end of what is there */
+	struct rhca_mlx5_qp *qp;	/* to post it on */
+	const struct ib_send_wr *wr;	/* the user's request */
+	u8 *at;				/* end of the segments so far */
 };
 
 static const struct request_kind {
@@ -158,8 +158,8 @@ static int add_segments(struct builder *b)
 }
 
 /*
- * Parts of the key that a registration sets. Not every adapter can change the right to atomic
- * operations; one that can has to take it from a key that had it in the registration before.
+ * Fields of the key that a registration sets. Some adapters cannot change the right to atomics; the
+ * others must clear what an earlier registration has set.
  */
 static u64 registration_mask(const struct mlx5_core_dev *mdev)
 {
@@ -171,7 +171,7 @@ static u64 registration_mask(const struct mlx5_core_dev *mdev)
 	       (rhca_mlx5_key_access_mask(mdev) & MLX5_MKEY_MASK_A);
 }
 
-/* What the bus may reorder was said when the key was created */
+/* Relaxed ordering was set at the key's creation */
 static u8 rights_of(int access)
 {
 	return MLX5_PERM_LOCAL_READ | MLX5_PERM_UMR_EN |
@@ -274,9 +274,9 @@ static __be32 immediate_of(const struct ib_send_wr *wr)
 }
 
 /*
- * A registration waits for the requests before it, by the mode that the adapter has for
- * that, and the request behind it waits for the registration. An invalidation is a request
- * like others: it waits for READs where its user says so.
+ * A registration waits for earlier requests, with the adapter's fence mode for that, and the next
+ * request waits for the registration. An invalidation is an ordinary request: it waits for READs
+ * only if its user says so.
  */
 static u8 take_fence(struct rhca_mlx5 *hca, struct rhca_mlx5_sq *sq,
 		     const struct ib_send_wr *wr)
@@ -313,7 +313,7 @@ static void set_control(struct builder *b)
 	control->imm = immediate_of(wr);
 }
 
-/* Copy the request into the queue, which goes round between blocks */
+/* Copy the request by blocks to the queue, which may wrap around between them */
 static void enqueue(struct builder *b)
 {
 	struct rhca_mlx5_sq *sq = &b->qp->sq;
@@ -355,14 +355,14 @@ static int post_one_send(struct rhca_mlx5_qp *qp, const struct ib_send_wr *wr)
 	return 0;
 }
 
-/* What is written to the BAR is the beginning of the newest request */
+/* The doorbell takes the first 8 bytes of the newest request */
 static void ring_doorbell(struct rhca_mlx5_qp *qp)
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
 	__be32 *newest = mlx5_frag_buf_get_wqe(&qp->sq.blocks, qp->sq.newest);
 
 	lockdep_assert_held(&qp->sq.lock);
-	/* The request is flushed, see fatal.c, and the UAR may be gone */
+	/* Requests are flushed, see fatal.c, and the UAR may be gone */
 	if (unlikely(rhca_mlx5_is_dead(hca)))
 		return;
 	wmb();		/* the requests before the count */
@@ -397,8 +397,8 @@ int rhca_mlx5_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 }
 
 /*
- * Write where a receive request's data goes. @to: in the queue's entry. @room: how many the
- * entry has; not fewer than the request. @end_of_list: the adapter's key for that.
+ * Write a receive request's scatter list. @to: in the queue's entry. @room: segments of the entry,
+ * at least the request's. @end_of_list: the adapter's key that ends a list.
  */
 void rhca_mlx5_set_scatter(struct mlx5_wqe_data_seg *to,
 			   const struct ib_recv_wr *wr, u32 room,

@@ -6,7 +6,7 @@
 #include <linux/mlx5/qp.h>
 #include <rdma/ib_verbs.h>
 
-/* A shorter list of pages is in the request itself: the adapter need not fetch it */
+/* A list of up to this size is in the request itself: the adapter need not fetch it */
 #define RHCA_MLX5_INLINE_LIST_BYTES	64
 
 #define RHCA_MLX5_UMR_BYTES	(sizeof(struct mlx5_wqe_ctrl_seg) + \

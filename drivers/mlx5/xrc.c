@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * XRC domains, and the objects that every XRC queue pair has to name. Those are made
- * when the first one needs them, since few hosts have any.
+ * XRC domains, and the objects that every XRC queue pair must refer to. The first one creates
+ * these, since few hosts need any.
  */
 #include <linux/kmemleak.h>
 #include <linux/slab.h>
@@ -10,7 +10,7 @@
 #include "device.h"
 #include "xrc.h"
 
-#define LOG_ENTRIES		1	/* the fewest that a queue may have */
+#define LOG_ENTRIES		1	/* the minimum of a queue */
 #define LOG_SRQ_ENTRY_BYTES	5	/* a link, and one piece of memory */
 
 int rhca_mlx5_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
@@ -23,8 +23,8 @@ int rhca_mlx5_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 }
 
 /*
- * To ib_core a domain without a file, whose freeing was refused once, is in use for ever:
- * it counts a user too many.
+ * If freeing a domain without a file fails once, ib_core keeps it for ever, as it does not restore
+ * the use count: so retry here.
  */
 static int free_xrcd(struct mlx5_core_dev *mdev, u32 number)
 {
@@ -115,7 +115,7 @@ err_free:
 	return ret;
 }
 
-/* What the adapter does not give back is lost, and all that it needs with it */
+/* If the adapter does not release a part, leak all */
 static void destroy_parts(struct rhca_mlx5_xrc_parts *parts,
 			  struct rhca_mlx5 *hca)
 {
@@ -130,8 +130,8 @@ static void destroy_parts(struct rhca_mlx5_xrc_parts *parts,
 }
 
 /*
- * What an XRC queue pair has to name. May sleep. Returns the parts, which stay until
- * rhca_mlx5_xrc_exit(), or an error.
+ * Get the objects that an XRC queue pair must refer to. May sleep. Returns the parts, which stay
+ * until rhca_mlx5_xrc_exit(), or an error.
  */
 const struct rhca_mlx5_xrc_parts *rhca_mlx5_xrc_parts(struct rhca_mlx5 *hca)
 {
@@ -143,7 +143,7 @@ const struct rhca_mlx5_xrc_parts *rhca_mlx5_xrc_parts(struct rhca_mlx5 *hca)
 	return ret ? ERR_PTR(ret) : hca->xrc_parts;
 }
 
-/* No queue pair is left */
+/* Called when no queue pair is left */
 void rhca_mlx5_xrc_exit(struct rhca_mlx5 *hca)
 {
 	if (hca->xrc_parts)

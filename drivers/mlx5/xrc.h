@@ -16,12 +16,12 @@ struct rhca_mlx5;
 struct rhca_mlx5_xrcd {
 	struct ib_xrcd ibxrcd;
 	u32 number;
-	bool has_lost;	/* the adapter keeps a queue in it, as in a protection domain */
+	bool has_lost;	/* the adapter holds a queue in it, see struct rhca_mlx5_pd */
 };
 
 /*
- * What verbs do not give an XRC queue pair, but the adapter wants named in its context. Nothing
- * ever uses them
+ * Objects that the adapter requires in the context of an XRC queue pair, but verbs do not provide.
+ * They are never used
  */
 struct rhca_mlx5_xrc_parts {
 	u32 pd;			/* number of a protection domain */
@@ -29,7 +29,7 @@ struct rhca_mlx5_xrc_parts {
 	u32 srq_xrcd;		/* number of the domain of @srq */
 	struct rhca_mlx5_buffer srq_buffer;	/* memory of @srq */
 	u32 srq;		/* number of a shared receive queue, without entries */
-	/* for initiators, a domain without any: what a peer sends to one reaches nobody */
+	/* for initiators, a domain without queues: what a peer sends to one is not received */
 	u32 empty_xrcd;
 };
 
