@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The core over a backend that only records: what is asked, in which order,
- * and what others see meanwhile. That this works at all shows that the core
- * does not know which datapath it has.
+ * The core over a backend that only records: which operations it calls, in which order, and what
+ * others see meanwhile. As this works, the core does not depend on a datapath.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>

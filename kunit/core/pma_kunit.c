@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Performance management: where IBTA vol. 1, 16.1.3.5 and 16.1.4.11 put each
- * counter, where it ends, how it is set, and which datagrams are answered. The
- * offsets here are the specification's.
+ * Performance management: the offset of each counter in IBTA vol. 1, 16.1.3.5 and 16.1.4.11, its
+ * largest value, how it is set, and which datagrams are answered. The offsets here are from the
+ * specification.
  */
 #include <rdma/ib_mad.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A QP of the software HCA and its peer, which is the test; and sequences of what both do
- * and see, as rows of tables. A step that no other suite needs is a function of its suite.
+ * A QP of the software HCA whose peer is the test; and sequences of their actions and observations,
+ * as rows of tables. Steps needed by one suite only are functions of that suite.
  */
 #ifndef RHCA_KUNIT_LIB_COURSE_H
 #define RHCA_KUNIT_LIB_COURSE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a process may write where the kernel reads an index or a count. */
+/* Values that a process may write where the kernel reads an index or a count. */
 #ifndef RHCA_KUNIT_LIB_HOSTILE_H
 #define RHCA_KUNIT_LIB_HOSTILE_H
 

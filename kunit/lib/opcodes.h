@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Opcodes of IBTA vol. 1, table 38, and of its UC and UD columns, as numbers: what the
- * driver takes them for is what the tests are about.
+ * Opcodes of IBTA vol. 1, table 38, and of its UC and UD columns, as numbers: the tests check the
+ * driver's own definitions against these.
  */
 #ifndef RHCA_KUNIT_LIB_OPCODES_H
 #define RHCA_KUNIT_LIB_OPCODES_H

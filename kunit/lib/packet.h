@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Packets for tests: built flat, then laid into an skb of any shape. */
+/* Packets for tests: built linearly, then copied into an skb of any shape. */
 #ifndef RHCA_KUNIT_LIB_PACKET_H
 #define RHCA_KUNIT_LIB_PACKET_H
 

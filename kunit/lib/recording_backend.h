@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A whole backend that moves nothing, writes down what it is asked, and fails what
- * it is told to: the core is tested over it without a real one.
+ * A complete backend that transfers no data, records its calls, and fails on request: for tests of
+ * the core without a real one.
  */
 #ifndef RHCA_KUNIT_LIB_RECORDING_BACKEND_H
 #define RHCA_KUNIT_LIB_RECORDING_BACKEND_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which device a netdev should have: each row of the table and a neighbour that it does
- * not match, and what holds for all facts that there can be.
+ * Which device a netdev should have: each row of the table, a similar case that it does not match,
+ * and invariants over all possible facts.
  */
 #include <linux/errno.h>
 

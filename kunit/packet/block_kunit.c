@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Blocks: what is built is cut by the kernel and each packet looked at; what
- * arrives has faults in the middle, other QPs in between, and sizes that lie.
+ * Blocks: those we build are segmented by the kernel and each packet checked; those received have
+ * faults in the middle, packets of other QPs in between, and wrong sizes.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shared blocks: packets of several QPs that are alone leave in one skb. Which of
- * them do, which source port what follows has, what becomes of those whose block
- * the local queue refuses, and of QPs to which something happens before it has left.
+ * Shared blocks: single packets of several QPs are sent in one skb. Which packets are, which source
+ * port later ones have, what happens if the local queue rejects the block, and to QPs that change
+ * before it is sent.
  */
 #include <linux/udp.h>
 #include <linux/workqueue.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which packets are a QP's by the way they came, and which way its own leave. The
- * device has two ports; the GID that packets are addressed to is on the first.
+ * Which packets a QP accepts by the netdev and port they arrive on, and on which its own are sent.
+ * The device has two ports; the packets' destination GID is on the first.
  */
 #include "sw/verbs/qp/qp.h"
 #include "lib/hca.h"

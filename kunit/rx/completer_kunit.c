@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The completer: data that comes back, and answers of a peer that is confused
- * or hostile. What acknowledgements and NAKs do is in kunit/tx/requester_kunit.c.
+ * The completer: data of responses, and a confused or hostile peer. For ACKs and NAKs see
+ * kunit/tx/requester_kunit.c.
  */
 #include <linux/prandom.h>
 #include <linux/unaligned.h>

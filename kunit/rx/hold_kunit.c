@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What comes before something that is missing is held, and has its turn when that has
- * come: as if all had come in order.
+ * Packets that arrive out of order are held, and executed once the missing one has arrived: as if
+ * all had arrived in order.
  */
 #include <kunit/static_stub.h>
 #include <kunit/test.h>

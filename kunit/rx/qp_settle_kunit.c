@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Verbs that meet a pass of the data path: here the test is the pass, with the lock
- * of a half in its hands, and another processor calls the verb.
+ * Verbs that run during a pass of the data path: the test acts as the pass, and holds the lock of a
+ * half, while another processor calls the verb.
  */
 #include <linux/completion.h>
 #include <linux/workqueue.h>

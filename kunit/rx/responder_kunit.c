@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The responder: each request that comes in, what is answered, what completes
- * and in which state the QP is afterwards. IBTA vol. 1, 9.7.4 and 9.7.5.
+ * The responder: for each request, the answer, the completions, and the state of the QP afterwards.
+ * IBTA vol. 1, 9.7.4 and 9.7.5.
  */
 #include <linux/prandom.h>
 #include <linux/workqueue.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets that arrive together: how their IPv4 identifications were counted, the QPs of
- * the next ones, and lists of single packets.
+ * Packets that arrive together: how the sender counted their IPv4 identifications, the QPs of the
+ * next packets, and lists of single packets.
  */
 #include <kunit/static_stub.h>
 #include <linux/ip.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How much is sent while bottom halves are off: not more than 64 packets, and not more
- * than 64 KiB with PREEMPT_RT, whatever waits, and for however many QPs.
+ * How much is sent with bottom halves off: at most 64 packets, and with PREEMPT_RT at most 64 KiB,
+ * whatever is pending and for any number of QPs.
  */
 #include <linux/interrupt.h>
 #include <linux/sched/task.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The send scheduler: no kick is lost and no turn has two owners, whoever kicks from
- * where. What it does about a queue that is full is in kunit/tx/requester_kunit.c.
+ * The send scheduler: no kick is lost and no turn has two owners, from any context. For a full
+ * queue see kunit/tx/requester_kunit.c.
  */
 #include <linux/kthread.h>
 #include <linux/ktime.h>

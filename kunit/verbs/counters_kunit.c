@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters of ports and of QPs that are bound: what a set has counted stays in
- * the port's totals, whatever the order in which QP, packets and set go.
+ * Counters of ports and of bound QPs: counts of a set remain in the port's totals, in whatever
+ * order QP, packets and set are freed.
  */
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>

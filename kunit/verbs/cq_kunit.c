@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A completion queue of the kernel that overruns, and its QPs. Those of processes
- * are in scripts/tests/errors/cq-overrun.py.
+ * A completion queue of the kernel that overruns, and its QPs. For those of processes see
+ * scripts/tests/errors/cq-overrun.py.
  */
 #include "lib/hca.h"
 #include "sw/verbs/queue/cq.h"

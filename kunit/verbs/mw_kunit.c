@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fences: a verb that takes memory away returns, and a work request that does
- * completes, when no packet uses the memory any more. The test itself is the
- * packet: it uses memory for as long as it likes.
+ * Fences: a verb that revokes access to memory returns, and a work request that does so completes,
+ * only once no packet uses the memory. The test acts as the packet, and uses it for any time.
  */
 #include <linux/scatterlist.h>
 #include <linux/sched.h>

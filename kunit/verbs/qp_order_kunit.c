@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs of the software HCA over a transport that only records: what it is
- * asked, in which order, and what others see of the QP's state meanwhile.
+ * Queue pairs of the software HCA over a transport that only records: which operations are called,
+ * in which order, and which state others see meanwhile.
  */
 #include "lib/hca.h"
 #include "sw/verbs/qp/qp.h"

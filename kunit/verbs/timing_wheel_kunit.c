@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The timing wheel: never early, always once, and not after it was stopped; what only this
- * sees is the order of timers that are moved, and one that is stopped while its function
- * starts it again. That QPs are probed by it, recovery and the requester's tests see.
+ * The timing wheel: timers expire never early, exactly once, and not after they are stopped. Only
+ * this tests the order of timers that are moved, and stopping one that its function restarts.
+ * Probes of QPs by it are tested with recovery and the requester.
  */
 #include <linux/bottom_half.h>
 #include <linux/completion.h>

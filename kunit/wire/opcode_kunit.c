@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The opcode table against the numbers of IBTA vol. 1, 9.2.1 (table 38) and
- * 9.3: every offset and size here is read off the specification.
+ * The opcode table, checked against IBTA vol. 1, 9.2.1 (table 38) and 9.3: every offset and size
+ * here is from the specification.
  */
 #include "lib/suite.h"
 #include "wire/opcode.h"
