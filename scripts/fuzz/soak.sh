@@ -4,14 +4,13 @@
 # tier: full
 # timeout: 7200
 #
-# Rounds of fuzzing for RHCA_SOAK_SECONDS (default 600): in a calm time the hostile
-# peer and the hostile process run side by side and are judged; in a wild time they
-# run while memory allocations of theirs fail, memory is full, processes are killed, links
-# flap and lose packets, MTUs and addresses change, processors go and come (where the
-# kernel lets them), and devices and whole hosts are removed and made again. Then only an
-# end, and a kernel without complaint, is asked of them, and of the next calm time that
-# everything works. After a calm time the kernel must not have more memory than after
-# that of minute 10. See make soak.
+# Rounds of fuzzing for RHCA_SOAK_SECONDS (default 600). In calm phases the hostile peer and
+# the hostile process run side by side and are judged. In wild phases they run while their
+# memory allocations fail, memory is full, processes are killed, links flap and drop
+# packets, MTUs and addresses change, processors go off- and online (if the kernel supports
+# it), and devices and whole hosts are removed and created again: these need only end,
+# without a complaint of the kernel, and in the next calm phase all must work. After a calm
+# phase the kernel must not use more memory than after that of minute 10. See make soak.
 
 . "$(dirname "$0")/../tests/lib/lib.sh"
 . "$TOP/scripts/fuzz/lib.sh"

@@ -4,10 +4,9 @@
 # tier: full
 # timeout: 300
 #
-# A packet belongs to a QP only if it came by the netdev of the GID that it names.
-# The VLANs of a netdev share its MAC, so link-local GIDs are the same on each: only
-# the VLAN tells them apart. A datagram names no connection: it comes by the VLAN of one
-# of its port's GIDs.
+# A QP accepts a packet only if it arrived on the netdev of its destination GID. VLANs of a
+# netdev share its MAC, so link-local GIDs are the same on each and only the VLAN differs. A
+# datagram has no connection: it must arrive on the VLAN of a GID of its port.
 #
 #   a (ra$$): va$$.10, va$$.20  ====== veth ======  b (rb$$): vb$$.10, vb$$.20
 

@@ -4,8 +4,7 @@
 # tier: wide
 # timeout: 600
 #
-# A completion queue that overruns: its events, and what becomes of its QPs. See
-# cq-overrun.py.
+# A completion queue overruns: its events, and the state of its QPs. See cq-overrun.py.
 #
 #   a (ra$$)  ====== veth ======  b (rb$$)
 

@@ -5,9 +5,9 @@
 # spread: yes
 # timeout: 900
 #
-# kill -9 of either end in the middle of a transfer: the other one gets status 12
-# or a flush instead of waiting for ever, everything the dead process held is
-# freed, and new programs connect.
+# kill -9 of either end during a transfer: the other end gets status 12 or a flush instead
+# of waiting for ever, all objects of the killed process are freed, and new programs
+# connect.
 #
 #   a: serving process (ra$$)  ====== veth ======  b: traffic.py (rb$$)
 

@@ -4,7 +4,7 @@
 # tier: full
 # timeout: 900
 #
-# Limits of QPs, CQs and SRQs are true, and one beyond is refused: limits.py.
+# Limits of QPs, CQs and SRQs can be reached, and not exceeded: limits.py.
 
 . "$(dirname "$0")/../lib/lib.sh"
 

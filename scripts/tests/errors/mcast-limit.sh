@@ -4,9 +4,9 @@
 # tier: full
 # timeout: 300
 #
-# A user without CAP_NET_ADMIN is attached to as many multicast groups as
-# mcast_user_limit says; an administrator to more. The user may read all files: the tree can
-# be below a home that is closed to others.
+# A user without CAP_NET_ADMIN can attach to mcast_user_limit multicast groups; an
+# administrator to more. The user may read all files, since the tree may be below a private
+# home.
 
 . "$(dirname "$0")/../lib/lib.sh"
 only_ours

@@ -4,9 +4,9 @@
 # tier: full
 # timeout: 300
 #
-# Queues count against RLIMIT_MEMLOCK and the memory cgroup of the process that
-# asks for them, and the log names the limit that was hit. Tables of on-demand paging
-# count too, though a worker of the kernel makes them.
+# Queues are charged to RLIMIT_MEMLOCK and the memory cgroup of the creating process, and
+# the log names the limit that was hit. Tables of on-demand paging are charged, too,
+# although a worker of the kernel allocates them.
 
 . "$(dirname "$0")/../lib/lib.sh"
 

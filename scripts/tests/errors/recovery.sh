@@ -4,10 +4,9 @@
 # tier: full
 # timeout: 900
 #
-# A wire that loses each packet by itself, or lets some overtake others: all bytes arrive,
-# and what that leaves of the bandwidth is more than a receiver that holds nothing can have.
-# rdma_rxe answers a READ that is asked for again with all that follows. Where a row is
-# compared with the wire without loss, both take turns.
+# A wire that drops or reorders single packets: all bytes arrive, and the bandwidth is more
+# than possible for a receiver that holds nothing. rdma_rxe answers a repeated READ with all
+# that follows. Rows that are compared with the wire without loss alternate with it.
 #
 #   va == veth == pa [bridge in a namespace of its own] pb == veth == vb
 #

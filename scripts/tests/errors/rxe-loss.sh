@@ -6,8 +6,8 @@
 # timeout: 600
 #
 # roce_hca and the in-tree rdma_rxe on a wire that drops packets: every byte of every
-# operation arrives once and in order, whoever asks. rdma_rxe repeats all from a loss
-# on and drops what comes behind one.
+# operation arrives once and in order, whichever is the requester. After a loss rdma_rxe
+# retransmits all and drops packets after the gap.
 #
 #   a (rdma_rxe, initial namespace)  ====== veth, netem on both sides ======  b (roce_hca)
 

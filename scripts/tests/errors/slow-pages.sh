@@ -4,9 +4,9 @@
 # tier: wide
 # timeout: 600
 #
-# Pages that do not come, since whoever serves them does not answer: on-demand paging of
-# other processes goes on, and nothing that removes an object, the process, the device or
-# the module waits for them. See slow-pages.py.
+# Page faults that block because the server of the pages does not answer: on-demand paging
+# of other processes continues, and removing an object, the process, the device or the
+# module does not wait for them. See slow-pages.py.
 #
 #   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)
 

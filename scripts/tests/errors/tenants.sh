@@ -5,18 +5,17 @@
 # every: 20
 # timeout: 3600
 #
-# Four tenants on one processor, of which one is hostile in ten ways, as much as its limits
-# let it. What the others have is compared with what they have while that one only takes
-# time of the processor, which any process may (hostile-tenant.c, "burn"): they lose no
-# operation, none of their limits is touched, and the kernel's log stays below 10 lines a
-# second.
+# Four tenants on one processor. One is hostile, in ten ways, within its limits. The others
+# are compared with their results while it only uses processor time, as any process may
+# (hostile-tenant.c, "burn"): they lose no operation, hit no limit, and the kernel logs less
+# than 10 lines a second.
 #
-# RHCA_TENANT_SECONDS (default 2, 20 in "make check-all"): how long each measurement is.
-# From 10 on the others also have to keep half of their operations, and a p99 of ten times
-# at most, by turns with what they are compared with; a row that does not hold is measured
-# again, twice at most, since what disturbs the machine once is not the driver. "registers" is
-# judged on a stock kernel only: User-Mode Linux maps and unmaps each page of a queue by a call
-# of its host, with its processor taken meanwhile.
+# RHCA_TENANT_SECONDS (default 2, 20 in "make check-all"): length of each measurement. From
+# 10 on the others must also reach half of the operations and at most ten times the p99 of
+# the comparison, which alternates with the row. A row that fails is repeated up to twice,
+# since a single disturbance of the machine is not the driver's. "registers" is judged on a
+# stock kernel only: User-Mode Linux maps and unmaps each page of a queue by a system call
+# of its host, which blocks its processor.
 #
 #   hostile, 1, 2   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)
 #   3               c (rc$$)  ====== veth, MTU 9000 ======  d (rd$$), other namespaces

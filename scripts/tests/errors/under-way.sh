@@ -4,8 +4,8 @@
 # tier: wide
 # timeout: 600
 #
-# What a QP has in the queue of its netdev is bounded, however much that takes; and
-# what is there may be sent when its QP, its device and the module have gone.
+# A QP's data in the queue of its netdev is bounded, however much that accepts, and may
+# still be sent after its QP, its device and the module are gone.
 #
 #   a (ra$$, 8 Mbit/s, a queue of 1 GiB)  ====== veth ======  b (rb$$)
 

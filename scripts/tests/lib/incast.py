@@ -5,11 +5,11 @@ network namespace.
 
 usage: incast.py SECONDS MBIT DUPLICATES_FILE NAME=ADDRESS...
 
-Prints "NAME BYTES STANDSTILL_MS" for each sender, where the standstill is the longest
-time in which certainly nothing came from it, then "all GOODPUT SECONDS SAMPLES": the part of
-the wire that first copies have had at least. Time begins once each sender has been heard,
-and a second later. A busy machine takes fewer samples, and takes long for each: what is
-known of one is that it was taken between two times.
+Prints "NAME BYTES STANDSTILL_MS" for each sender, where the standstill is the longest time
+in which certainly nothing arrived from it, then "all GOODPUT SECONDS SAMPLES": a lower
+bound for the first copies' share of the wire. Measurement starts one second after all
+senders were heard. A busy machine takes fewer samples, and each takes long: a sample is
+only known to be taken between two times.
 """
 
 import json

@@ -4,8 +4,8 @@
 # tier: full
 # timeout: 900
 #
-# A netdev that already has an RDMA device is refused, and the message names
-# that device: our own, and the in-tree driver's. The other way round too.
+# A netdev with an RDMA device, ours or the in-tree driver's, is refused a second one, and
+# the message names the device. Likewise in the other direction.
 
 . "$(dirname "$0")/../lib/lib.sh"
 only_ours

@@ -5,11 +5,10 @@
 # every: 3
 # timeout: 1500
 #
-# rdma_rxe and roce_hca on one host, loaded, used and removed in every order. The
-# two share a driver id: rdma_rxe's exit unregisters every device with that id.
-# So after it ours may be gone or back, but nothing hangs, leaks or crashes, and
-# a device can be added and used. (rdma_rxe holds UDP 4791 of the initial
-# namespace; ours live in their own.)
+# rdma_rxe and roce_hca on one host, loaded, used and removed in every order. They share a
+# driver id, and rdma_rxe's exit unregisters every device with that id. So afterwards ours
+# may be removed or created again, but nothing hangs, leaks or crashes, and a device can be
+# added and used. (rdma_rxe holds UDP 4791 of the initial namespace; ours are in their own.)
 #
 #   initial namespace: x0$$ (rxe) ==== x1$$      a ====== veth ====== b (ours)
 

@@ -5,8 +5,8 @@
 # every: 3
 # timeout: 1200
 #
-# Link aggregation: a bond of two ports is one RDMA device, and members that
-# fail or go are survived; two netdevs without a bond likewise.
+# Link aggregation: a bond of two ports is one RDMA device, which survives failure and
+# removal of members; likewise two netdevs without a bond.
 #
 #   namespace rhca-a-PID                         namespace rhca-b-PID
 #    ba$$ 10.9.0.1/24 -+- va1 ===== veth ===== vb1 -+- bb$$ 10.9.0.2/24

@@ -5,7 +5,7 @@
 # spread: yes
 # timeout: 900
 #
-# The link is down for 0.3 s while checked traffic runs: retries bridge it.
+# The link is down for 0.3 s under checked traffic: retransmission recovers.
 #
 #   a (ra$$)  ====== veth ======  b (rb$$)
 

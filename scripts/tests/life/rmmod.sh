@@ -4,9 +4,8 @@
 # tier: core
 # timeout: 900
 #
-# rmmod is refused while a process uses a device and is clean afterwards: no
-# device, no socket on 4791, no packet handler, no slab cache is left; loading,
-# using and unloading again and again works.
+# rmmod fails while a process uses a device. Afterwards it leaves no device, no socket on
+# 4791, no packet handler and no slab cache. Loading, using and unloading works repeatedly.
 
 . "$(dirname "$0")/../lib/lib.sh"
 only_ours

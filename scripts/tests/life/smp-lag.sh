@@ -6,10 +6,9 @@
 # every: 3
 # timeout: 600
 #
-# The threads of smp-churn.sh on two LAGs: members fail over, lose their link and
-# change places under them; the LAGs end and are made again, with the threads on what
-# is replaced; at last the host goes, bond and all. In each mode that a LAG is sent
-# by differently.
+# The threads of smp-churn.sh on two LAGs: members fail over, lose their link and change
+# places; the LAGs end and are created again, with threads on the replaced devices; finally
+# the host is removed with its bond. In each mode that transmits in a different way.
 #
 # RHCA_CHURN_SECONDS (default 4) of each, RHCA_FUZZ_SEED
 

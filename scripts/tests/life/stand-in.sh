@@ -5,10 +5,10 @@
 # every: 3
 # timeout: 900
 #
-# netdevs=eth0:standin: a device of ours is there while another driver has none on
-# the netdev. The other driver is rdma_rxe; a second device of it keeps UDP 4791, so
-# that it can return while ours is there, and ours speaks RoCE v1 meanwhile. One server
-# listens on 0.0.0.0 all along. RHCA_ROUNDS says how often.
+# netdevs=eth0:standin: the netdev has our device while it has none of another driver. The
+# other driver is rdma_rxe; a second device of it keeps UDP 4791, so that the first can
+# return while ours exists, and ours uses RoCE v1 meanwhile. One server listens on 0.0.0.0
+# throughout. RHCA_ROUNDS: number of rounds.
 #
 #   initial namespace: s0$$ (rxe, or the stand-in) ==== s1$$ (ours), namespace b
 #                      k0$$ (rxe, always)          ==== k1$$

@@ -5,10 +5,10 @@
 # every: 3
 # timeout: 900
 #
-# The machine is suspended under checked traffic, and resumed: devices and queue pairs stay,
-# and nothing is lost. It does all but sleep (pm_test), which would take its root away; that
-# outlives the rest by a module, see scripts/vm/stay_awake. The sleep of a machine whose root
-# is in its memory is one of tools/connectx-model.
+# The machine is suspended and resumed under checked traffic: devices and queue pairs
+# remain, and nothing is lost. It does all but sleep (pm_test), which would lose its root;
+# for the rest a module keeps the root, see scripts/vm/stay_awake. tools/connectx-model has
+# a real sleep, with the root in memory.
 #
 #   a (ra$$)  ====== veth ======  b (rb$$)
 

@@ -4,11 +4,11 @@
 # tier: wide
 # timeout: 600
 #
-# A process that polls its completion queues gets all that it has posted when the
-# device is unplugged under it: rdma link del, ip link del, a move of the netdev to
-# another namespace, the end of its namespace. So it does when it goes on posting while
-# the device is on its way out: the end of a QP flushes what nobody told it of (not
-# on an emulated machine, which is too slow for that). See unplugged.py.
+# A process that polls its completion queues gets completions of all posted requests when
+# its device is unplugged: rdma link del, ip link del, a move of the netdev to another
+# namespace, the end of its namespace. Also of requests that it posts while the device is
+# being removed, as the end of a QP flushes them without a doorbell (not on an emulated
+# machine, which is too slow). See unplugged.py.
 #
 #   a: ra$$ over one end of a veth, in a namespace       the process: anywhere
 

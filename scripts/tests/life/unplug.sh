@@ -5,9 +5,9 @@
 # spread: yes
 # timeout: 900
 #
-# The device goes away under a running process: rdma link del, ip link del and
-# the end of its network namespace return within seconds, the process is told
-# (device fatal, flushed work), and its death afterwards frees the rest.
+# The device is removed under a running process: rdma link del, ip link del and the end of
+# its network namespace return within seconds, the process is informed (device fatal,
+# flushed work), and its exit frees the rest.
 #
 #   a: (ra$$)  ====== veth ======  b: (rb$$); traffic.py holds both
 

@@ -5,9 +5,9 @@
 # every: 3
 # timeout: 300
 #
-# Several senders into one port of a switch, which is slower than they are together and
-# has room for few packets: each goes on, and they share what there is. The picture is in
-# incast-lib.sh; more rows, each beside TCP, are scripts/bench/incastbench's.
+# Several senders into one port of a switch that is slower than their sum and has a short
+# queue. All make progress and share the bandwidth. The picture is in incast-lib.sh;
+# scripts/bench/incastbench has more rows, each compared with TCP.
 
 . "$(dirname "$0")/../lib/lib.sh"
 . "$LIB/incast-lib.sh"

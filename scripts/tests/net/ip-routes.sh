@@ -5,10 +5,10 @@
 # every: 3
 # timeout: 1500
 #
-# What a route or a rule of netfilter does to packets is done to RoCE v2, also on a VLAN
-# and a bond: a tunnel takes room from the MTU, and what does not fit is dropped and
-# counted; a rule changes the route; a route puts a label on. Last, the in-tree driver is
-# the peer through IPsec.
+# Routes and netfilter rules apply to RoCE v2, also on a VLAN and a bond: a tunnel reduces
+# the MTU, and packets that do not fit are dropped and counted; a rule changes the route; a
+# route adds a label. Last, the in-tree driver is the peer through IPsec. The hosts are in
+# ipsec-lib.sh.
 #
 # The hosts are in ipsec-lib.sh.
 

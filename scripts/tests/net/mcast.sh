@@ -5,9 +5,9 @@
 # every: 3
 # timeout: 900
 #
-# UD multicast: who gets a copy, what the netdevs join and leave (seen in their
-# lists and, as IGMP and MLD reports, on the wire), and that whatever goes while
-# QPs are attached (a process, a VLAN, the device, the netdev) leaves nothing.
+# UD multicast: which QPs get a copy, which groups the netdevs join and leave (in their
+# lists and, as IGMP and MLD reports, on the wire), and no leak when a process, a VLAN, the
+# device or the netdev is removed while QPs are attached.
 #
 #   a (ra$$)  ====== veth, captured at b ======  b (rb$$)
 

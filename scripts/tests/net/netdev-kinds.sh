@@ -5,10 +5,10 @@
 # every: 3
 # timeout: 1800
 #
-# Each row of the table of netdevs in netdevs.rst: a device on such
-# a netdev speaks exactly the RoCE versions of the row, carries messages with every
-# byte checked, datagrams and rdma_cm connections, and goes with its netdev. What
-# carries no IP is refused, in words, and so is a tunnel where only v1 is wanted.
+# Each row of the table of netdevs in netdevs.rst: a device on such a netdev supports
+# exactly the RoCE versions of the row, carries messages with every byte checked, datagrams
+# and rdma_cm connections, and is removed with its netdev. A netdev without IP is refused
+# with a message, and so is a tunnel if only v1 is enabled.
 #
 # RHCA_KINDS="team ppp" tries these rows only: on an emulated machine each takes a minute.
 #

@@ -4,9 +4,9 @@
 # tier: wide
 # timeout: 1500
 #
-# A block that a netfilter queue cuts: where the Ethernet header is the driver's own,
-# on VLANs and active-active bonds, each of its packets still goes to the right host
-# by the right member. Datagrams, since RC would repeat what is lost.
+# A netfilter queue segments a block: where the driver builds the Ethernet header, on VLANs
+# and active-active bonds, each packet still reaches the right host through the right
+# member. With datagrams, since RC would retransmit lost ones.
 #
 #   namespace rhca-a-PID                         namespace rhca-b-PID
 #    ba$$ 10.9.0.1/24 -+- va1 ===== veth ===== vb1 -+- bb$$ 10.9.0.2/24

@@ -4,9 +4,9 @@
 # tier: core
 # timeout: 900
 #
-# v2 traffic passes netfilter like any UDP socket's: nftables counts it in INPUT
-# and OUTPUT, and a drop rule stops it; without the rule it goes on. A packet that
-# a queue holds in user space is gone with the module.
+# v2 traffic passes netfilter like that of any UDP socket: nftables counts it in INPUT and
+# OUTPUT, and a drop rule stops it until it is removed. A packet held by a queue in user
+# space is dropped when the module is unloaded.
 #
 #   a: nft table inet rhca  ====== veth ======  b
 

@@ -4,8 +4,8 @@
 # tier: wide
 # timeout: 900
 #
-# P_Keys: the file and what it refuses, who hears whom (partitions.py), P_Keys on
-# the wire, and what rdma_cm does when the default partition is limited or gone.
+# P_Keys: the file and invalid writes, which hosts can communicate (partitions.py), P_Keys
+# on the wire, and rdma_cm with a limited or removed default partition.
 #
 #   a (ra$$)  ====== veth ======  b (rb$$)
 

@@ -5,9 +5,9 @@
 # every: 3
 # timeout: 900
 #
-# Traffic class, TTL and priority: forced values, what the application asks for,
-# default_roce_tos, and who of them counts; each by what is on the wire, the
-# priority also by the counters of a qdisc. Then what the files refuse.
+# Traffic class, TTL and priority: forced values, the application's, default_roce_tos, and
+# their precedence; checked on the wire, the priority also by counters of a qdisc. Then
+# invalid writes to the files.
 #
 #   a: va$$.7 10.9.7.1/24  ====== veth ======  b: vb$$.7 10.9.7.2/24 (egress map
 #                                                 0:6), prio qdisc on vb$$

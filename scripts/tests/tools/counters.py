@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Every reason for which a packet is dropped has a counter, and moves no other.
+"""Every drop reason has a counter, and moves no other.
 
 usage: counters.py A INDEX_A B INDEX_B --netns PATH --netdev NAME --src-mac M
            --dst-mac M --src-ip IP --dst-ip IP --version v1|v2

@@ -4,8 +4,8 @@
 # tier: wide
 # timeout: 900
 #
-# Device and port attributes as ibv_devinfo -v, ibstat and rdma link show them,
-# and the events that carrier, up/down and MTU changes raise.
+# Device and port attributes as in ibv_devinfo -v, ibstat and rdma link, and the events of
+# carrier, up/down and MTU changes.
 #
 #   a (ra$$)  ====== veth, MTU 1500 ======  b (rb$$)
 

@@ -4,8 +4,8 @@
 # tier: full
 # timeout: 900
 #
-# Module parameters roce_mode and ud_gid_type: each allowed value means what it
-# says, every other one is refused with a message that names the allowed ones.
+# Module parameters roce_mode and ud_gid_type: each allowed value has its effect, any other
+# is refused with a message that lists the allowed ones.
 
 . "$(dirname "$0")/../lib/lib.sh"
 only_ours

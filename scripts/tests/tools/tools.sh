@@ -4,9 +4,9 @@
 # tier: full
 # timeout: 900
 #
-# The tools on real devices: what they print is what the kernel says, what they
-# set is set, roce-status finds the faults that are made. Every file that a
-# device has in sysfs is ib_core's or described in Documentation/ABI.
+# The tools on real devices: their output matches the kernel's values, settings take effect,
+# and roce-status finds injected faults. Every file of a device in sysfs is ib_core's or
+# described in Documentation/ABI.
 #
 #   initial namespace: va$$  ====== veth ======  b: vb$$
 #

@@ -4,9 +4,9 @@
 # tier: wide
 # timeout: 600
 #
-# Each tracepoint that Documentation/tracing.rst lists exists and fires when what it is
-# about happens: devices made and removed, a QP's way to ERR, a local queue that is full,
-# loss, pages that are not there, a CQ that overruns, packets that are dropped.
+# Each tracepoint listed in Documentation/tracing.rst exists and fires on its event:
+# creation and removal of devices, a QP's transition to ERR, a full local queue, loss,
+# missing pages, a CQ overrun, dropped packets.
 #
 #   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)
 

@@ -5,9 +5,9 @@
 # every: 3
 # timeout: 900
 #
-# Each row of the table in Documentation/operating.rst: the fault is made, the
-# symptom seen, and the command says what the table says. Where roce-status is to find
-# the cause, it names it and the next command.
+# Each row of the table in Documentation/operating.rst: the fault is injected, the symptom
+# appears, and the command shows what the table says. Where roce-status should find the
+# cause, it names it and the next command.
 #
 #   a (initial namespace)  ====== veth ======  b
 

@@ -6,10 +6,9 @@
 # timeout: 1800
 #
 # Packets in blocks: every operation with its data checked, over blocks that pass
-# whole, that the kernel cuts, that GRO puts together again, that are lost, doubled,
-# out of order and refused on the way; over a VLAN and a bond; to groups; from and
-# to rdma_rxe, which knows nothing of them. A block that is cut or put together
-# wrongly would show as a wrong ICRC.
+# unsegmented, are segmented by the kernel, merged again by GRO, lost, duplicated, reordered
+# or rejected; over a VLAN and a bond; to groups; from and to rdma_rxe, which has no blocks.
+# A wrongly segmented or merged block would cause a wrong ICRC.
 #
 #   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)
 

@@ -5,10 +5,10 @@
 # every: 6
 # timeout: 600
 #
-# A packet's way is short: where the payload of a WRITE is copied not more than 7 of the
-# driver's functions are on the stack, as they were compiled, from the send queue's kick on
-# and from the UDP socket on; that which copies is one of them, and jumps to the assembler
-# routine at its end. A kprobe tells the stacks.
+# The call depth is small: where the payload of a WRITE is copied at most 7 of the driver's
+# functions are on the stack, as compiled, from the send queue's kick and from the UDP
+# socket on; the function that copies is one of them, and ends in a jump to the assembler
+# routine. A kprobe reports the stacks.
 #
 #   a (ra$$)  ====== veth, MTU 4200 ======  b (rb$$)
 

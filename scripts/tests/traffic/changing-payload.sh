@@ -4,9 +4,9 @@
 # tier: wide
 # timeout: 600
 #
-# Memory that its owner writes to while it is sent or READ makes no wrong ICRC,
-# and what is written after a deregistration never leaves (see changing.py).
-# Packets lie in a queue for a while, so that there is time to write.
+# Writing to memory while it is sent or READ causes no wrong ICRC, and data written after a
+# deregistration is never sent (see changing.py). Packets stay in a queue for a while, so
+# that there is time to write.
 #
 #   a (ra$$)  ====== veth, MTU 9000, netem on both sides ======  b (rb$$)
 

@@ -4,9 +4,9 @@
 # tier: core
 # timeout: 600
 #
-# A kernel user with many connections posts to one after the other: what is alone in
-# its QP shares blocks with that of other QPs, and so do the acknowledgements. Over
-# IPv4 and IPv6, one address and two, lost and out of order, and refused by the queue.
+# A kernel user with many connections posts to one after the other: single packets of
+# several QPs share blocks, and so do ACKs. Over IPv4 and IPv6, with one address and two,
+# with loss and reordering, and with packets rejected by the queue.
 #
 #   10.9.0.1 a  ====== veth, MTU 9000 ======  b 10.9.0.2    (one namespace;
 #   routing rules send packets over the veth instead of lo)

@@ -5,9 +5,9 @@
 # spread: yes
 # timeout: 900
 #
-# The netdevs' MTU changes while checked traffic runs. A path MTU that still fits
-# goes on; one that no longer fits loses packets until the MTU is back, and then
-# goes on too. The port says its new MTU meanwhile.
+# The netdevs' MTU changes under checked traffic. QPs whose path MTU still fits continue; others
+# lose packets until the MTU is back, and then continue. The port reports the new MTU meanwhile.
+# Longer packets than the sender's MTU are not sent, even frames that bypass the IP stack.
 #
 # What is longer than the sender's MTU then does not leave him, be it a frame that the IP
 # stack has not seen.

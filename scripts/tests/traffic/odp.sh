@@ -5,7 +5,7 @@
 # spread: yes
 # timeout: 600
 #
-# On-demand paging: regions of which no page is pinned, and whose pages come and go
+# On-demand paging: regions without pinned pages, whose pages are reclaimed and faulted in
 # under traffic; see odp.py.
 #
 #   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""How much leaves, and is taken, at a time with bottom halves off, by a kernel trace.
+"""How much is sent, and received, in one section with bottom halves off, from a kernel trace.
 
 usage: sections.py TRACE
 
-A section is a tasklet, or what one packet or block that arrives brings about, or, outside
-of these, a turn of a QP. Acknowledgements come on top: one for each packet at most.
+A section is a tasklet, or the handling of one received packet or block, or, outside of
+these, a turn of a QP. ACKs are extra: at most one for each packet.
 """
 
 import collections

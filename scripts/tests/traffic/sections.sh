@@ -5,9 +5,9 @@
 # every: 4
 # timeout: 600
 #
-# However much waits, not more than 64 packets, and with PREEMPT_RT not more than 64 KiB of
-# payload, leave, nor are taken, at a time with bottom halves off: in a turn of a QP, in a tasklet, and for each packet or
-# block that arrives. The kernel's tracing tells what left when; sections.py adds it up.
+# However much is pending, at most 64 packets, and with PREEMPT_RT at most 64 KiB of payload, are
+# sent or received with bottom halves off: in a turn of a QP, in a tasklet, and for each packet or
+# block that arrives. Kernel tracing records the times; sections.py adds up.
 #
 #   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)
 

@@ -4,8 +4,8 @@
 # tier: full
 # timeout: 900
 #
-# Module parameter ud_gid_type: datagrams of user QPs go out as v1 (0), as v2 (2)
-# or as the address handle's own GID says (auto); connected QPs do not care.
+# Module parameter ud_gid_type: datagrams of user QPs are sent as v1 (0), as v2 (2) or by
+# the address handle's own GID (auto); it does not affect connected QPs.
 #
 #   a (ra$$)  ====== veth, captured ======  b (rb$$)
 

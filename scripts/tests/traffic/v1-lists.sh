@@ -5,9 +5,8 @@
 # every: 3
 # timeout: 900
 #
-# RoCE v1 packets that a driver hands over as lists, as veth does with GRO: every
-# operation with its data checked, whole, lost, doubled, out of order and damaged on
-# the way, and over a VLAN.
+# RoCE v1 packets received as lists, as veth does with GRO: every operation with its data
+# checked, with intact, lost, duplicated, reordered and damaged packets, and over a VLAN.
 #
 #   a (ra$$)  ====== veth, MTU 9000, GRO ======  b (rb$$)
 

@@ -5,9 +5,9 @@
 # every: 3
 # timeout: 900
 #
-# As capture, with blocks on: each packet of a block that is captured whole, and each
-# that a queue has cut one into, is recomputed (check-icrc.py); on the wire itself, over
-# a VLAN and over a bond. RoCE v1, which has no blocks, goes the same ways.
+# As capture, with blocks: each packet of a block that is captured unsegmented, and each
+# packet after segmentation by a queue, is recomputed (check-icrc.py); on the wire itself,
+# over a VLAN and over a bond. RoCE v1, which has no blocks, takes the same paths.
 #
 #   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$, tcpdump)
 #   then the two wires of lag-lib.sh, bonded

@@ -4,8 +4,8 @@
 # tier: core
 # timeout: 900
 #
-# The capture checker itself: packets built by scapy pass, each with one bit or
-# one length changed does not (check-icrc.py --selftest).
+# The capture checker itself: packets built by scapy pass, and each with one changed bit or
+# length fails (check-icrc.py --selftest).
 
 cd "$(dirname "$0")/../lib" || exit 1
 exec /usr/bin/python3 -B ./check-icrc.py --selftest

@@ -4,8 +4,8 @@
 # tier: wide
 # timeout: 600
 #
-# Congestion notification packets: which are taken and which are ignored, how marks are
-# answered, that a QP keeps to its rate; and the files of ports/1/cc (cnp.py).
+# Congestion notification packets: which are accepted and which ignored, the responses to
+# marks, that a QP respects its rate; and the files of ports/1/cc (cnp.py).
 #
 #   a (ra$$, aimed at)  ====== veth ======  b (packet socket on vb$$)
 

@@ -4,9 +4,9 @@
 # tier: wide
 # timeout: 900
 #
-# A peer that opens gaps on many QPs to hold memory, and one that acknowledges what it
-# has not got or what was never sent: what is held is limited and freed, the rest is
-# dropped and counted, and QPs live (hostile-peer.py).
+# A peer that creates gaps on many QPs to occupy memory, and one that acknowledges packets
+# that it did not receive or that were never sent: held memory is limited and freed, the
+# rest is dropped and counted, and QPs survive (hostile-peer.py).
 #
 #   a (ra$$, aimed at)  ====== veth ======  b (packet socket on vb$$)
 

@@ -4,9 +4,9 @@
 # tier: full
 # timeout: 1500
 #
-# roce_hca on machine a, the in-tree rdma_rxe on machine b, on a wire that loses one
-# packet in a hundred each way: every operation, asked for by either, and the stock tools
-# end as without loss, and the kernel logs stay clean.
+# roce_hca on machine a, the in-tree rdma_rxe on machine b, on a wire that drops 1 % of
+# packets each way: every operation from either side, and the stock tools, end as without
+# loss, and the kernel logs stay clean.
 
 [ "${VM_ROLE:-}" = b ] && RHCA_LINK_TYPE=rxe
 . "$(dirname "$0")/../lib/two-vm-lib.sh"

@@ -4,10 +4,10 @@
 # tier: wide
 # timeout: 1500
 #
-# Blocks over an adapter (virtio-net): one that segments UDP by itself and one that does
-# not, to one that hands over what it put together and one that hands over single
-# packets. Whoever cuts, in the guest or behind its adapter, must count the IPv4
-# identifications on: each wrong one is an ICRC error at the other end.
+# Blocks over an adapter (virtio-net): one with UDP segmentation offload and one without, to
+# one that merges received packets and one that does not. Whatever segments, in the guest or
+# behind its adapter, must increment the IPv4 identification: each wrong one is an ICRC
+# error at the peer.
 
 . "$(dirname "$0")/../lib/two-vm-lib.sh"
 only_ours
