@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Ask a kernel's headers which interfaces it has. Prints one -DHAVE_... for
-# each yes; Kbuild hands them to the compiler and include/rhca/compat.h is the
-# only place that looks at them.
+# Find out which interfaces a kernel's headers have. Prints -DHAVE_... for each; Kbuild
+# passes them to the compiler, and only include/rhca/compat.h uses them.
 #
 # usage: scripts/probe.sh KERNEL-SOURCE
 # The folder is a source tree, a distribution's headers package (either half),

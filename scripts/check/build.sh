@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Build the modules, and those of the tests (one that posts kernel verbs, and one by which
-# a guest survives a suspend), with every warning the kernel's W=1 knows as an error, and
-# where sparse is asked for, with its endian and context checks.
+# Build the modules, and those of the tests (one that posts kernel verbs, and one with which
+# a guest survives a suspend), with all warnings of W=1 as errors, and if sparse is
+# requested, with its endian and context checks.
 #
 # usage: scripts/check/build.sh KERNEL...
 #        scripts/check/build.sh --can KERNEL   only say whether its headers are here

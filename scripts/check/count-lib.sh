@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
-# What a check has come to, line by line and in all. Sourced, by who ends with total.
+# Results of a check, line by line and in total. Sourced by scripts that end with total.
 
 passed=0 failed=0
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Check the fabric simulator, and what it says of the driver's loss recovery and congestion
-# control: small runs, some seconds; with --all the figures of Documentation/performance.rst
-# as well, half an hour of one processor. A run depends on its parameters alone.
+# Check the fabric simulator, and its results for the driver's loss recovery and congestion control:
+# small runs, some seconds; with --all also the figures of Documentation/performance.rst, half an
+# hour on one processor. A run depends on its parameters alone.
 #
 # usage: scripts/check/fabric-sim.sh [--all]
 

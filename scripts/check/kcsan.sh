@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Data races: scenarios on the emulated kernel with KCSAN, on two processors and on four.
-# First a planted race is found, and the same accesses, marked, are left alone.
+# Data races: run scenarios on the emulated kernel with KCSAN, on two processors and on four. First
+# check that a planted race is found, and that the same accesses, marked, are not reported.
 #
 # usage: scripts/check/kcsan.sh [SCENARIO...]     (all that belong there)
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Includes go one way between the folders of drivers/, and between the files of each:
-# fail if one does not. Also hold the rule that every kernel difference is in compat.h.
+# Check that includes have one direction between the folders of drivers/, and between the
+# files of each. Also check that every kernel difference is in compat.h.
 #
 # usage: scripts/check/layers.sh [TREE]
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Check the litmus tests of the lockless parts with Spin: the models *.pml beside the
-# code that they speak of, and turn-kicks.pml beside this. All orders that the barriers of
-# the code allow are right; with one barrier less (BREAK_x) Spin finds what goes wrong. The
-# lines of code that a model speaks of are still there.
+# Check the litmus tests of the lockless parts with Spin: the models *.pml beside their
+# code, and turn-kicks.pml beside this. All orders that the code's barriers allow are
+# correct; without one of the barriers (BREAK_x) Spin finds the fault. The lines of code
+# that a model describes must still exist.
 #
 # usage: scripts/check/litmus.sh [MODEL [VARIANT...]]
 #   MODEL     path of a model         (all of them without one)

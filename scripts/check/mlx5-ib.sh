@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The patches for mlx5_ib (tools/mlx5_ib) apply, without fuzz, to the source of each kernel
-# that is here, and pass checkpatch; without its source a build fails and says what to
-# install. Of a kernel only the files that they change are unpacked, once.
+# Check that the patches for mlx5_ib (tools/mlx5_ib) apply, without fuzz, to the source of
+# each kernel that is here, and pass checkpatch; that a build without the source fails and
+# says what to install. Of a kernel only the files that they change are unpacked, once.
 #
 # usage: scripts/check/mlx5-ib.sh
 set -eu

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The same sources are the same packages, byte by byte: those of roce-hca, and roce-lab with
-# its archive, are built in two clones of this commit, in folders with other names, by
-# another hour, language, umask and file order.
+# The same sources give the same packages, byte by byte: those of roce-hca, and roce-lab
+# with its archive, are built in two clones of this commit, in folders with other names, at
+# another hour and with another language, umask and file order.
 #
 # The lab's kernel is that of the cache for both, if it is there: its build takes a quarter
 # of an hour. "--kernel" builds it for each anew, in a cache of its own.

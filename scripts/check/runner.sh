@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Check the checkers: scenarios with planted faults must be judged as such by
-# scripts/tests/run. A judge that cannot say no is worth nothing.
+# Check the checkers: scripts/tests/run must detect planted faults in scenarios. A judge
+# that never fails anything is worthless.
 #
 # usage: scripts/check/runner.sh [PLACE]      (default uml)
 

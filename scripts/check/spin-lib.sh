@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
-# Check models with Spin: a model is right as it is, and with a fault that its comment
-# names (BREAK_x is 1) Spin finds what goes wrong. Sourced, at the top of the tree; who sources
-# it sets seconds, the time of a search, and pan, the options for its compiler.
+# Check models with Spin: a model is correct as it is, and with a fault named in its comment
+# (BREAK_x is 1) Spin finds it. Sourced, at the top of the tree; the caller sets seconds,
+# the time of a search, and pan, the options for its compiler.
 
 . scripts/check/count-lib.sh
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Fail unless the checked-in test vectors are what their scripts make.
+# Fail unless the checked-in test vectors equal the output of their scripts.
 #
 # usage: scripts/check/vectors.sh
 

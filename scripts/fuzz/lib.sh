@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2046
-# What the scenarios of the fuzzers share, on top of scripts/tests/lib/lib.sh. No word
-# of a fuzzer's command line has a space in it.
+# Shared by the scenarios of the fuzzers, on top of scripts/tests/lib/lib.sh. No word of a
+# fuzzer's command line contains a space.
 
 FUZZ=$WORK/fuzz
 

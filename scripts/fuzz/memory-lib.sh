@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What the kernel's own memory comes to in calm minutes, for soak.sh on top of
-# scripts/tests/lib/lib.sh: a leak that no tool knows as one still makes it grow.
+# The kernel's own memory in calm minutes, for soak.sh on top of scripts/tests/lib/lib.sh:
+# it grows even with a leak that no tool recognises.
 
 MEMORY_FIRST_S=600	# until then caches fill, and memory pools of the driver
 MEMORY_GROWTH_PERCENT=10 MEMORY_GROWTH_BYTES=$((1 << 20))

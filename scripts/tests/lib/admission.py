@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Does what B sends reach A? admission.py A INDEX_A B INDEX_B [--refused] [--types T] [--label L]
 
-RC, UC and UD, or --types. What does not reach A is counted there as not for us, once a packet
-or more, and the RC request fails since nobody answers it.
+RC, UC and UD, or --types. Packets that do not reach A are counted there as not for us, at
+least one each, and the RC request fails without an answer.
 """
 
 import verbs

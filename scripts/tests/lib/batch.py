@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Many messages that leave at once: batch.py A INDEX_A B INDEX_B [options]
 
-They are posted while the send queue is drained (SQD), so that RTS sends all of
-them. Each has a number and bytes of its own; UD and RC messages must all arrive,
-in order, and so must UC's where nothing is lost.
+They are posted while the send queue is drained (SQD), so that RTS sends all of them. Each
+has its own number and bytes; UD and RC messages must all arrive, in order, and so must UC's
+without loss.
 """
 
 import random

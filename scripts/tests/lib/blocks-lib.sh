@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Do packets share skbs? For scenarios with a pair.
+# Counts packets that share skbs, for scenarios with a pair.
 
 both_count() { # both_count COUNTER: of both ends together
 	echo $(($(hw_counter "$DEV_A" "$1") + $(hw_counter "$DEV_B" "$1")))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Checks that say what was expected, and are counted. Included by lib.sh and lab-lib.sh.
+# Checks that print the expectation, and are counted. Included by lib.sh and lab-lib.sh.
 
 CHECKS=0 FAILS=0
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Frames as a peer would send them, or as no peer should: made by hand and put
-on a wire by a packet socket, past every driver.
+"""Frames as a peer would send them, or must not: built by hand and sent on a wire with a
+packet socket, bypassing every driver.
 """
 
 import ctypes

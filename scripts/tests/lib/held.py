@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Hold what an NFQUEUE rule sends to user space; on SIGUSR1 accept all of it.
+"""Hold packets that an NFQUEUE rule sends to user space; on SIGUSR1 accept all of them.
 
 Prints "bound", then "held" with the first packet, then "accepted". With --pass each
 packet is accepted when it comes. There is no Debian package with a program that

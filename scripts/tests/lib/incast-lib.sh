@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Several senders into one port of a switch, on top of lib.sh: RoCE by perftest, TCP by
-# iperf3, and what arrives of each (incast.py).
+# iperf3, and the data received from each (incast.py).
 #
 #   h2 (r2) ===\                              each a namespace, veth of MTU 9000; no
 #   h3 (r3) ===== bridge == tbf, qdisc == h1 (r1)     offloads, so the queue counts

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Two hosts with addresses on a netdev, a VLAN and an active-active bond, IPsec between
-# them, and what leaves each of them, on top of lib.sh and lag-lib.sh.
+# them, and captures of all that each sends, on top of lib.sh and lag-lib.sh.
 #
 #   a: va1 --+- ba$$      va3, va3.7  ====== veth ======  vb3, vb3.7      bb$$ -+-- vb1
 #      va2 --+                                                                  +-- vb2

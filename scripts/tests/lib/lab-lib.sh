@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What the scenarios of roce-lab share: it is built, moved to a folder of its own, and used
-# by a user that nobody knows, without a capability, and whom no other run has.
+# Shared by the scenarios of roce-lab: builds it, moves it to its own folder, and runs it as
+# an unknown user without capabilities, who is unique to each run.
 
 . scripts/tests/lib/checks.sh
 

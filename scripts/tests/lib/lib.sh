@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What every scenario shares: the driver under test, two hosts joined by a
-# wire, commands that are echoed, checks that say what was expected, and a
-# cleanup that leaves nothing behind but loaded modules.
+# Shared by all scenarios: the driver under test, two hosts joined by a wire, echoed
+# commands, checks that print the expectation, and a cleanup that leaves nothing behind but
+# loaded modules.
 #
 #      namespace rhca-a-PID                       namespace rhca-b-PID
 #   va$$ 10.9.0.1/24 fd09::1/64 ====== veth ====== vb$$ 10.9.0.2/24 fd09::2/64
