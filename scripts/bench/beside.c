@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A ping-pong of 64 bytes, and beside it eight QPs that do nothing but RDMA READs or
- * WRITEs: each has 2 GiB of them queued, in requests of 16 MiB, which are posted again as
- * they complete. These have a process of their own. Both processes are both ends of what
- * they do, and sleep while they have nothing to do.
+ * A ping-pong of 64 bytes, beside eight QPs that do only RDMA READs or WRITEs: each has
+ * 2 GiB queued, in requests of 16 MiB, which are posted again as they complete. These are
+ * in another process. Both processes have both ends of their connections, and sleep when
+ * they are idle.
  *
  * usage: beside DEVICE_A GID_A DEVICE_B GID_B KIND COUNT SECONDS BYTES_FILE SAMPLES_FILE
  *
- * KIND: none, read or write. Ping-pongs are measured until there are COUNT, or for
- * SECONDS; those of the first second are not. Prints "NUMBER MB/S": how many, and what
- * BYTES_FILE has counted meanwhile. Each is a line that is added to SAMPLES_FILE: the round
- * trip in nanoseconds, and the bytes that BYTES_FILE has counted in it, which other work of
- * the machine changes little. Status 3: something has stalled.
+ * KIND: none, read or write. Measures COUNT ping-pongs, or for SECONDS, after a first
+ * second without measurement. Prints "NUMBER MB/S": their number, and the rate by
+ * BYTES_FILE. Appends a line for each to SAMPLES_FILE: the round trip in nanoseconds, and
+ * the bytes that BYTES_FILE counted meanwhile, which other work on the machine changes
+ * little. Status 3: something has stalled.
  *
- * The requests of all QPs are of the same 16 MiB. On User-Mode Linux a page of a process is
- * a mapping of the host, unless its neighbours in memory are its neighbours in the process;
- * a region of 2 GiB may need more than the host's vm.max_map_count of them, and the
- * process then faults for ever on the one that it was refused.
+ * All requests use the same 16 MiB. On User-Mode Linux a page of a process is a mapping of
+ * the host, unless its neighbours in memory are its neighbours in the process; a region of
+ * 2 GiB may need more than the host's vm.max_map_count of them, and the process then
+ * faults for ever on the first one that fails.
  */
 #include <fcntl.h>
 #include <signal.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What objects of a device cost the kernel: so many are created by a process, and the
- * kernel's memory is looked at before and after.
+ * Kernel memory of a device's objects: a process creates COUNT of them, and compares the
+ * kernel's memory before and after.
  *
  * usage: objects DEVICE KIND COUNT
  *
  * KIND: qp (RC, 16 requests of one SGE each way, all with one CQ), cq (64 entries), or mr
- * (4 KiB). Prints "MICROSECONDS SLAB VMALLOC PERCPU ALL": of all together, and kB. ALL is
- * what is free less, but for the process's own pages, its page tables and file pages: a
- * rough figure, which is wrong by up to some 15 MB.
+ * (4 KiB). Prints "MICROSECONDS SLAB VMALLOC PERCPU ALL": for all together, memory in kB.
+ * ALL is the decrease of free memory, without the process's own pages, its page tables and
+ * file pages: a rough figure, which is wrong by up to some 15 MB.
  */
 #include <err.h>
 #include <fcntl.h>

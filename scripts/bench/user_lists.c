@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process that posts lists of requests: what rhca_bench.ko does, through user
- * verbs. Both ends are in the one process, so nobody is waited for but the driver.
+ * A process that posts lists of requests: like rhca_bench.ko, but through user verbs.
+ * Both ends are in one process, so it waits for nothing but the driver.
  *
  * usage: user_lists DEVICE_A GID_A DEVICE_B GID_B KIND SIZE DEPTH MTU ROUNDS PER_ROUND LIST
  *

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A load generator that lives in the kernel: the data path of two RDMA devices
- * measured without a system call in it, by kernel verbs alone, so that the same
- * code drives any driver. And what surrounds that path: an skb from allocation
- * through the netdevs to a packet handler, and memcpy.
+ * A load generator in the kernel: measures the data path of two RDMA devices without
+ * system calls, with kernel verbs only, so that the same code drives any driver. Also
+ * measures the surroundings of that path: an skb from allocation through the netdevs
+ * to a packet handler, and memcpy.
  *
  * Write one line to /sys/kernel/debug/rhca_bench/run, read the answer there:
  *
  *	DEVICE_A GID_A DEVICE_B GID_B KIND SIZE DEPTH MTU ROUNDS PER_ROUND
  *		[LIST [QPS [IDLE [WALK]]]]
  *
- * LIST requests are posted at once (default 1), to QPS pairs of QPs in turn (1),
- * beside IDLE pairs that are connected and do nothing (0). A round goes on with the
- * pair behind the last one's, so it may be shorter than a turn: one that outlasts
- * its time slice on a shared machine measures the others' slices. With WALK 1 each request
- * has another address, over all of 64 MiB; else all have the same.
+ * LIST requests are posted at once (default 1), to QPS pairs of QPs in turn (1), beside
+ * IDLE pairs that are connected and unused (0). A round starts with the pair after the
+ * last round's, so it may be shorter than a turn over all pairs: a round that outlasts its
+ * time slice on a shared machine measures the others' slices. With WALK 1 each request has
+ * another address within 64 MiB; else all have the same.
  *
  * KIND: write send read   one after the other, DEPTH outstanding
- *	 pingpong          a SEND each way, half of the round trip is told
+ *	 pingpong          a SEND each way, reports half of the round trip
  *	 floor             an skb of SIZE from A's netdev to a handler on B's
  *	 memcpy, crc       SIZE bytes copied, or put through crc32_le()
- *	 carry             what nobody can do without: SIZE bytes put through crc32_le() at
- *			   A, copied to B, and put through it again there, MTU at a time
+ *	 carry             the minimal work: crc32_le() of SIZE bytes at A, a copy to B, and
+ *			   crc32_le() again there, MTU at a time
  *
  * Answer: "MINIMUM MEDIAN P99", nanoseconds for one operation, over ROUNDS rounds of
  * PER_ROUND operations. P99: 99 of 100 rounds are not slower.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the hostile peer makes of the packets of the target */
+/* The hostile peer's answers to packets of the target */
 #include <arpa/inet.h>
 #include <string.h>
 

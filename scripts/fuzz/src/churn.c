@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One hostile process: the objects of two devices in slots, and two threads that use
- * and renew them without asking each other.
+ * One hostile process: slots with objects of two devices, and two threads that use and replace them
+ * without coordination.
  */
 #include <pthread.h>
 #include <string.h>

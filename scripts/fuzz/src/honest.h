@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A connection that keeps every rule, between two devices: whatever a fuzzer does
- * beside it, its data must arrive and be right.
+ * A protocol-conforming connection between two devices: despite a fuzzer beside it, its data must
+ * arrive intact.
  */
 #ifndef RHCA_FUZZ_HONEST_H
 #define RHCA_FUZZ_HONEST_H

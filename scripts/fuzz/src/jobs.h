@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Processes side by side: whatever waits in one of them leaves the processors to the
- * others, and those that run meet.
+ * Parallel processes: one that waits leaves the processors to the others, and those that run
+ * interact.
  */
 #ifndef RHCA_FUZZ_JOBS_H
 #define RHCA_FUZZ_JOBS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RoCE frames by hand: transport headers, the framings of annexes A16 and A17, the
- * ICRC, and what a peer may do to each of them.
+ * RoCE frames built by hand: transport headers, the framings of annexes A16 and A17, the ICRC, and
+ * their corruption by a peer.
  */
 #ifndef RHCA_FUZZ_PACKET_H
 #define RHCA_FUZZ_PACKET_H

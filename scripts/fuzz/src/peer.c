@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A hostile peer: it holds up RC, UC and UD conversations with a software HCA by a
- * packet socket, and breaks their rules. Device A, the target, is driven by this
- * same program with bare verbs, so that its requester has something to ask; device
- * B serves an honest connection with A, over the same wire, that must not notice.
+ * A hostile peer: it has RC, UC and UD conversations with a software HCA through a packet
+ * socket, and violates the protocol. The same program drives device A, the target, with
+ * bare verbs, so that its requester sends requests; device B has an honest connection with
+ * A over the same wire, which must not be affected.
  *
- * A case is a few hundred packets or more with one QP. Everything in it follows from
- * the seed and the number of the case; --case runs one alone, --trace shows it. The
- * cases of a round are shared by some processes (--jobs), which run side by side.
+ * A case is a few hundred packets or more with one QP. It depends only on the seed and the
+ * number of the case; --case runs one alone, --trace shows it. Several processes (--jobs)
+ * run the cases of a round in parallel.
  */
 #include <arpa/inet.h>
 #include <getopt.h>

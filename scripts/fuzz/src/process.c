@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hostile processes, some at a time (--jobs). Each writes send and receive requests,
- * and whatever else, into the rings that it shares with the kernel, while two threads
- * of it create, use and destroy QPs, CQs, SRQs, regions, windows and address handles
- * of two devices without agreeing with each other. Some are killed in the middle of
- * it. An honest connection of another process between the same devices must not
- * notice.
+ * Hostile processes, several at a time (--jobs). Each writes send and receive requests,
+ * and arbitrary data, to the rings that it shares with the kernel, while two of its
+ * threads create, use and destroy QPs, CQs, SRQs, regions, windows and address handles of
+ * two devices without coordination. Some are killed meanwhile. An honest connection of
+ * another process between the same devices must not be affected.
  *
- * A case is one such process. What each thread decides follows from the seed and
- * the number of the case; how the threads interleave does not, so a case that found
- * something may have to be repeated: --case K --repeat N.
+ * A case is one such process. The decisions of each thread depend only on the seed and the
+ * number of the case, but their interleaving does not, so a case that found something may
+ * have to be repeated: --case K --repeat N.
  */
 #include <getopt.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Decisions of a fuzzer. A case is a seed and a number, and each case draws from
- * a generator of its own, so one case can be had again without those before it.
+ * Decisions of a fuzzer. A case is a seed and a number, and has its own generator, so it can be
+ * repeated without earlier cases.
  */
 #ifndef RHCA_FUZZ_RANDOM_H
 #define RHCA_FUZZ_RANDOM_H

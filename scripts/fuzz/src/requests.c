@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the hostile peer asks of the target, and how it is spoilt */
+/* The hostile peer's requests to the target, and how they are corrupted */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Well-behaved threads on several processors that create, use and destroy objects of
- * two devices at once, all of them of one context of each. Each thread has QPs, CQs
- * and regions of its own; what it may rely on is checked:
+ * two devices at once, with one context for each device. Each thread has its own QPs, CQs
+ * and regions, and checks what it may rely on:
  *
- * - a request that completes with success has moved the right bytes, whatever was
- *   done to its CQ (resize) and QP (SQD and back) meanwhile;
- * - once a region is deregistered or has other rights, or a window is deallocated,
- *   bound to something else or invalidated, nobody writes to its memory by the old
- *   key, and nothing that is written there later leaves;
+ * - a request that completes with success has moved the right bytes, despite concurrent
+ *   changes of its CQ (resize) and QP (SQD and back);
+ * - once a region is deregistered or its rights are changed, or a window is deallocated,
+ *   bound to something else or invalidated, nothing writes to its memory with the old
+ *   key, and nothing that is written there later is sent;
  * - everything ends: requests complete, verbs return.
  *
- * With --rough somebody outside disturbs links, addresses and devices: then requests
- * may fail and objects may be refused, but the same holds. With --takes memory is taken
- * away all the time.
+ * With --rough links, addresses and devices are disturbed from outside: then requests may
+ * fail and objects may be refused, but the same holds. With --takes access to memory is
+ * revoked all the time.
  */
 #include <errno.h>
 #include <getopt.h>

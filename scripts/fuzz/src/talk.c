@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The side of the target in a conversation with the hostile peer, and its course */
+/* The target's side of a conversation with the hostile peer, and its course */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

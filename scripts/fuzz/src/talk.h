@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The hostile peer's state, shared by its parts: requests.c and answers.c are what it
- * sends, wire.c how, talk.c the target's side and the course of a case, peer.c rounds,
- * their processes and what is expected of them.
+ * The hostile peer's state, shared by its parts: requests.c and answers.c decide what it sends,
+ * wire.c sends, talk.c has the target's side and the course of a case, peer.c has rounds, their
+ * processes and their expected results.
  */
 #ifndef RHCA_FUZZ_TALK_H
 #define RHCA_FUZZ_TALK_H

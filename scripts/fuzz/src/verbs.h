@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Verbs without a provider library: the commands of rdma/ib_user_verbs.h written
- * to the uverbs device, and the rings of rdma/rdma_user_rxe.h mapped by hand. A
- * library trusts the rings that it shares with the kernel, so it would be the
- * first to die of what these programs write there.
+ * Verbs without a provider library: commands of rdma/ib_user_verbs.h written to the uverbs device,
+ * and rings of rdma/rdma_user_rxe.h mapped by hand. A library trusts the rings that it shares with
+ * the kernel, so it would crash first on what these programs write there.
  *
- * Calls return 0 or a negative errno. An object that was not made has handle 0
- * and no ring; destroying it anyway only has the kernel refuse.
+ * Calls return 0 or a negative errno. An object that could not be created has handle 0 and no ring;
+ * destroying it anyway only causes an error of the kernel.
  */
 #ifndef RHCA_FUZZ_VERBS_H
 #define RHCA_FUZZ_VERBS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The wire of a hostile host: a packet socket. A system call for each frame would
- * cost more than what the target does with it, so frames are collected and sent by
- * one sendmmsg(), and received by recvmmsg().
+ * The wire of a hostile host: a packet socket. A system call for each frame would cost more than
+ * the target's work for it, so frames are sent in batches with sendmmsg(), and received with
+ * recvmmsg().
  */
 #ifndef RHCA_FUZZ_WIRE_H
 #define RHCA_FUZZ_WIRE_H

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A tenant that uses the driver as much as its limits let it, and does nothing else, for
- * tenants.sh. It never sleeps but where the kernel makes it.
+ * A tenant that uses the driver as much as its limits allow, and does nothing else, for
+ * tenants.sh. It sleeps only where the kernel makes it.
  *
  * usage: hostile-tenant KIND DEVICE_A GID_A DEVICE_B GID_B ADDRESS
  *
- * KIND: see kinds[] at the end; "burn" only takes time of a processor. ADDRESS is the IPv4
- * address of B. It says "running" when it has begun; on SIGTERM it prints how many steps it
- * has made, and how often a limit refused something, and ends.
+ * KIND: see kinds[] at the end; "burn" only uses processor time. ADDRESS is the IPv4
+ * address of B. It prints "running" once it has started; on SIGTERM it prints how many
+ * steps it has made and how often a limit was hit, and exits.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * An honest tenant, for tenants.sh: both ends of a connection. An operation is a WRITE of
- * 32 KiB and a READ of the same, whose bytes are compared; one at a time, and the process
- * sleeps meanwhile. At the end it asks for more of each kind of object, which its limits
- * leave it.
+ * 32 KiB and a READ of the same, with the bytes compared; one at a time, and the process
+ * sleeps meanwhile. At the end it creates more of each kind of object, as its limits allow.
  *
  * usage: tenant DEVICE_A GID_A DEVICE_B GID_B SECONDS
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Preloaded into programs whose ACK timeout cannot be set: ibv_rc_pingpong gives up when
- * its peer's machine stands still for two seconds, which tells nothing of the driver.
+ * Preloaded into programs without an option for the ACK timeout: ibv_rc_pingpong gives up when its
+ * peer's machine stalls for two seconds, which is not the driver's fault.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Small programs over libibverbs that are both ends of their connections: devices, RC and
- * UC queue pairs, completions that are waited for asleep.
+ * For small libibverbs programs with both ends of their connections: devices, RC and UC queue
+ * pairs, and waiting for completions asleep.
  */
 #ifndef RHCA_TESTS_RC_PAIR_H
 #define RHCA_TESTS_RC_PAIR_H

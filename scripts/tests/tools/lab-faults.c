@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Registers a megabyte with the first device and says whether it could. With an argument it
- * waits for the device's asynchronous events then, until it is gone.
+ * Registers a megabyte with the first device and prints whether that worked. With an argument it
+ * then waits for the device's asynchronous events, until it is removed.
  */
 #include <infiniband/verbs.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The smallest ULP: says which devices it is told of. */
+/* The smallest ULP: logs the devices that it is informed of. */
 #include <linux/module.h>
 #include <rdma/ib_verbs.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two faults that a kernel with checks finds: two locks in both orders, a write beyond
- * memory. The locks come first: lockdep is off after a report of another.
+ * Two faults that a debug kernel finds: two locks taken in both orders, and a write beyond memory.
+ * The locks come first: lockdep is off after another report.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
