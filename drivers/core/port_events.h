@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What has happened to netdevs, for the ports on them. */
+/* Events of netdevs, for the ports on them. */
 #ifndef RHCA_CORE_PORT_EVENTS_H
 #define RHCA_CORE_PORT_EVENTS_H
 

@@ -216,7 +216,7 @@ int rhca_link_init(void)
 	ret = ib_register_client(&ib_client);
 	if (ret)
 		goto err_exit_apply;
-	/* Registering the notifier replays NETDEV_REGISTER, which makes devices */
+	/* Registering the notifier replays NETDEV_REGISTER, which creates devices */
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto err_unregister_client;

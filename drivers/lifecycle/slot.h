@@ -77,7 +77,7 @@ struct rhca_slot {
 	enum rhca_wish wish_before;
 	u32 removed;
 	const struct rhca_netdevs_rule *rule;	/* of netdevs=, if that is the wish */
-	struct rhca_netdev_id pair;		/* that the user has joined this one to */
+	struct rhca_netdev_id pair;		/* second of a pair, if this is the first */
 	unsigned int flags;			/* of enum rhca_slot_flag */
 	struct rhca_slot_ports ports;		/* with RHCA_SLOT_RETURNS, of that device */
 	bool has_settings;
@@ -94,7 +94,7 @@ struct rhca_slot {
 struct rhca_slot_known {
 	enum rhca_wish wish;			/* what the user has asked for */
 	const struct rhca_netdevs_rule *rule;	/* of netdevs=, if that is the wish */
-	struct rhca_netdev_id pair;		/* that the user has joined this one to */
+	struct rhca_netdev_id pair;		/* second of a pair, if this is the first */
 	unsigned int flags;			/* of enum rhca_slot_flag */
 	struct rhca_slot_ports ports;		/* with RHCA_SLOT_RETURNS, of that device */
 	bool tenants;				/* partitions other than the default one */

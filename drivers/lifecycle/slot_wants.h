@@ -76,14 +76,14 @@ struct rhca_slot_facts {
 	enum rhca_slot_lag lag;
 	enum rhca_slot_pair pair;	/* if it is the first of a pair */
 	bool can_roce;		/* link type and roce_mode allow it, and it is no VLAN */
-	bool request;		/* "rdma link add" waits for the outcome */
+	bool request;		/* "rdma link add" waits for the result */
 	bool standin_rule;	/* netdevs= wants a stand-in while no other driver has a device */
 	bool was_hardware;	/* our hardware device there was withdrawn */
 	bool under_bond;	/* it is a port of a bond */
 	bool tenants;		/* it has partitions other than the default one */
 	bool one_port;		/* the device to be made has one port and is no LAG */
 	bool ports_there;	/* all ports of the wished rule are available */
-	bool rxe_leaving;	/* rdma_rxe is being unloaded, which unregisters devices */
+	bool rxe_leaving;	/* rdma_rxe is being unloaded, and unregisters devices */
 	bool returns;		/* its device was removed, but not by its user */
 };
 
@@ -122,7 +122,7 @@ enum rhca_slot_row {
 struct rhca_slot_decision {
 	enum rhca_want want;	/* what the netdev should have */
 	enum rhca_slot_row row;	/* of the table */
-	int error;		/* what "rdma link add" gets: 0 or a negative errno */
+	int error;		/* result of "rdma link add": 0 or a negative errno */
 	unsigned int settle_ms;	/* act after the decision has been the same for so long */
 	unsigned int again_ms;	/* look again after this time without an event; 0: no need */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Objects by the numbers that the adapter gives them. */
+/* Lookup of objects by the adapter's numbers. */
 #include "number.h"
 
 /* Make an object visible to events. May sleep. Returns 0 or -ENOMEM. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Objects by the numbers that the adapter gives them. */
+/* Lookup of objects by the adapter's numbers. */
 #ifndef RHCA_MLX5_NUMBER_H
 #define RHCA_MLX5_NUMBER_H
 

@@ -91,8 +91,8 @@ static int start_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 }
 
 /*
- * Create the queue of a function that has none. @hca: the function, with its doorbells. May
- * sleep. Returns 0 or an error, with nothing left allocated.
+ * Create a function's queue. @hca: with its doorbells set up. May sleep. Returns 0 or an error,
+ * with nothing left allocated.
  */
 int rhca_mlx5_umr_queue_create(struct rhca_mlx5 *hca)
 {
@@ -158,7 +158,7 @@ static int destroy_parts(struct rhca_mlx5_umr_queue *queue,
 	       mlx5_core_dealloc_pd(hca->mdev, queue->pd);
 }
 
-/* Undo rhca_mlx5_umr_queue_create(). No key is in its protection domain any more. */
+/* Undo rhca_mlx5_umr_queue_create() when its protection domain has no key any more. */
 void rhca_mlx5_umr_queue_destroy(struct rhca_mlx5 *hca)
 {
 	if (destroy_parts(hca->umr_queue, hca))

@@ -27,7 +27,7 @@ struct rhca_cc {
 	u32 rp_max_rate;			/* no QP sends faster, Mbit/s; 0: no limit */
 	u32 rp_ai_rate;				/* additive increase, Mbit/s */
 	u32 rp_hai_rate;			/* hyper increase, Mbit/s */
-	u32 rp_min_dec_fac;			/* what a CNP leaves of the rate at least, % */
+	u32 rp_min_dec_fac;			/* minimum rate after a CNP, % of the old one */
 	u32 rp_min_rate;			/* no CNP makes a QP slower, Mbit/s */
 	u32 rp_rate_to_set_on_first_cnp;	/* rate at the first CNP, Mbit/s; 0: the QP's own */
 	u32 rp_dce_tcp_g;			/* weight of the old alpha, of 1024 */

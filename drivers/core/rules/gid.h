@@ -24,7 +24,7 @@ struct rhca_gid_entry {
 
 #define RHCA_NO_VLAN	0xffff
 
-/* What packets without a connection are matched with */
+/* The GIDs of a port, for packets without a connection */
 struct rhca_gid_table {
 	seqlock_t lock;					/* packets only read the sequence */
 	int end;					/* index after the last entry in use */

@@ -93,7 +93,7 @@ bool rhca_netdev_on_bus(const struct net_device *ndev)
 /* --- remembering one ----------------------------------------------------------------- */
 
 /**
- * rhca_netdev_note - Note a netdev
+ * rhca_netdev_note - Remember a netdev
  * @id: filled in
  * @ndev: the netdev, or NULL for none
  *

@@ -158,7 +158,7 @@ static bool same_match(const struct rhca_tclass_rule *a,
 	       !memcmp(&a->dest, &b->dest, sizeof(a->dest));
 }
 
-/* Both addresses before the destination alone before the source alone */
+/* Rules with both addresses precede those with the destination only, then the source only */
 static int rank(const struct rhca_tclass_rule *rule)
 {
 	if (rule->by_dest)
