@@ -9,8 +9,8 @@
 #   eth1 10.1.0.1/24 ====== veth, MTU 4200 ====== eth2 10.1.0.2/24
 #   RDMA device roce1                       RDMA device roce2
 #
-# Who cannot become root has no packages installed and no stock kernel fetched: the hosts
-# are those of roce-lab then, h1 is its host a, and h2 its host b (see Documentation/lab.rst).
+# Without root no packages are installed and no stock kernel is fetched: the hosts are then
+# those of roce-lab, h1 is its host a, and h2 its host b (see Documentation/lab.rst).
 #
 # usage: scripts/demo.sh [KERNEL-SERIES | --lab]      (default 6.12)
 #   --lab  take roce-lab in any case

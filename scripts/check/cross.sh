@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Other architectures: the modules, and the one that scenarios post kernel verbs with, are
-# built for arm64 and for s390x, which is big-endian, with every warning the kernel's W=1
-# knows as an error, and with sparse where numbers lie the other way round. Then the
-# scenarios of tier core run on a stock kernel of arm64, emulated, and roce-lab does so.
+# Other architectures: build the modules, and the one with which scenarios post kernel
+# verbs, for arm64 and for s390x, which is big-endian, with all warnings of W=1 as errors,
+# and with sparse for the opposite byte order. Then run the scenarios of tier core, and
+# roce-lab, on a stock kernel of arm64, emulated.
 #
 # usage: scripts/check/cross.sh [build|run] [ARCH...]     (both, and all)
 #

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Fail unless what people can set and read is the same in the sources, in
-# Documentation/knobs.rst, counters.rst and in ABI/: module parameters, sysfs
-# files, parameters of congestion control, counters, attributes of QPs in netlink. The
-# README and the manual pages of the modules have the parameters, roce_hca(7) the files,
-# too. Constants that knobs.rst names must exist, and limits have the value it says. The
-# KUnit cases, and rows of theirs, that promises.rst names must exist, the table of devices in
-# lifecycle.rst must be that of slot_wants.c, and a scenario must try each fault of
-# operating.rst and each kind of netdev of netdevs.rst.
+# Fail unless the user interface is the same in the sources, in Documentation/knobs.rst,
+# counters.rst and in ABI/: module parameters, sysfs files, parameters of congestion
+# control, counters, attributes of QPs in netlink. The README and the manual pages of the
+# modules must have the parameters, roce_hca(7) also the files. Constants named in knobs.rst
+# must exist, and limits have the value given there. KUnit cases, and their rows, named in
+# promises.rst must exist, the table of devices in lifecycle.rst must equal that of
+# slot_wants.c, and a scenario must try each fault of operating.rst and each kind of netdev
+# of netdevs.rst.
 #
 # usage: scripts/check/knobs.sh
 

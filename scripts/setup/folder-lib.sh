@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Folders with a Debian in them, made once by debootstrap and kept in the cache. Included,
-# after root-lib.sh, by the scripts that say what is in theirs. A folder's name ends in a
-# hash of what it is made from, so that another content is another folder.
+# Folders with a Debian, made once by debootstrap and kept in the cache. Included, after
+# root-lib.sh, by scripts that define their content. A folder's name ends in a hash of its
+# inputs, so that other content is in another folder.
 
 cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
 

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Install what building and testing need, from Debian's packages. Works on
-# Debian 12 and 13, as root or through sudo; what is there already is left.
+# Install the requirements of building and testing from Debian's packages. Works on Debian
+# 12 and 13, as root or through sudo; installed packages are left alone.
 #
-# Kernels are named by series and the newest package of each is taken. Their
-# images are unpacked in the cache, not installed: they boot in virtual
-# machines only, and this machine's boot menu is not theirs to change.
+# Kernels are named by series, and the newest package of each is used. Images are unpacked
+# in the cache, not installed: they boot only in virtual machines, and must not change this
+# machine's boot menu.
 
 set -eu
 shopt -s inherit_errexit

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What the scenarios of disks over RDMA share: host a serves a file, host b makes a disk
-# of it. What is written goes over the wire, is read back past the page cache, and is
-# compared with the file; over RoCE v1 and v2, while the link flaps, and after the
-# device of either role was removed while b writes.
+# Shared by the scenarios of disks over RDMA: host a serves a file, which host b uses as a
+# disk. Written data crosses the wire, is read back past the page cache, and is compared
+# with the file; over RoCE v1 and v2, while the link flaps, and after the device of either
+# role was removed while b writes.
 #
 #   a (ra$$): target  ====== veth ======  b (rb$$): initiator
 #

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What the scenarios of programs that use verbs share: two hosts, each of which sees
-# its own RDMA device and no other, as on two machines. Programs then find it without
-# being told which.
+# Shared by the scenarios of programs that use verbs: two hosts, each of which sees only its
+# own RDMA device, as on two machines. Programs then find it without an option.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/lib.sh"
 

@@ -4,9 +4,9 @@
 # tier: full
 # timeout: 300
 #
-# Debian's prometheus-node-exporter: its InfiniBand collector has the device, the
-# counters say what the kernel says, and every metric of ours that the Grafana
-# dashboard asks for is there; also while the link goes and comes, and without the device.
+# Debian's prometheus-node-exporter: its InfiniBand collector shows the device, the counters
+# equal the kernel's, and every metric of ours in the Grafana dashboard exists; also during
+# link flaps, and without the device.
 
 . "$(dirname "$0")/../lib/lib.sh"
 only_ours

@@ -5,9 +5,9 @@
 # every: 3
 # timeout: 300
 #
-# Debian's Prometheus, which asks node_exporter: it takes the sample's alerts, and answers
-# every expression of the Grafana dashboard with data of our devices. Traffic comes and
-# goes meanwhile, and so does the link.
+# Debian's Prometheus, which scrapes node_exporter: it accepts the sample's alerts, and
+# answers every expression of the Grafana dashboard with data of our devices, while traffic
+# starts and stops and the link flaps.
 
 . "$(dirname "$0")/../lib/lib.sh"
 only_ours

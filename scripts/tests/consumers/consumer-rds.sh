@@ -6,9 +6,9 @@
 # timeout: 600
 #
 # RDS over RDMA: messages between sockets of family AF_RDS, every byte compared
-# (rds-bytes.py); over RoCE v1 and v2, while the link flaps, and with the device of
-# either end removed under load. RDS keeps what it has been given, so each exchange
-# goes on when a new device is there.
+# (rds-bytes.py); over RoCE v1 and v2, while the link flaps, and with the device of either
+# end removed under load. RDS keeps accepted messages, so each exchange continues once there
+# is a new device.
 #
 #   a (ra$$): server  ====== veth ======  b (rb$$): client
 #

@@ -5,8 +5,8 @@
 # spread: yes
 # timeout: 1200
 #
-# rdma-core's pyverbs tests: what passes on the in-tree software driver passes
-# here (pyverbs-required.txt), a skip must be listed (pyverbs-skips.txt).
+# rdma-core's pyverbs tests: all that pass on the in-tree software driver must pass here
+# (pyverbs-required.txt), and a skip must be listed (pyverbs-skips.txt).
 #
 #   a (ra$$): the device under test, talking to itself
 

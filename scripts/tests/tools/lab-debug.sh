@@ -5,8 +5,8 @@
 # turns: no
 # timeout: 1800
 #
-# "roce-lab run --debug": its kernel finds a write beyond memory and a wrong order of locks in
-# a module; the drivers' traffic between two hosts passes on it; its archive is of its own.
+# "roce-lab run --debug": its kernel finds a write beyond memory and a lock order inversion
+# in a module; the drivers' traffic between two hosts works on it; it has its own archive.
 #
 # No turns: its kernel takes a quarter of an hour to build once, so it is not built for this.
 

@@ -5,9 +5,9 @@
 # turns: no
 # timeout: 600
 #
-# roce-lab where a machine forbids or lacks something: it works in another way, or ends with
-# 125 and a sentence, and does not hang. What is taken away is taken in namespaces of this
-# test; without a network, in all of them.
+# roce-lab on machines that forbid or lack something: it works in another way, or exits with 125 and
+# a message, and does not hang. Resources are removed in namespaces of this test; the network in all
+# of them. No turns: it boots labs for a minute, and the scenario lab detects most regressions.
 #
 # No turns: a minute of booting labs, beside the scenario lab, which has what most changes
 # would break.

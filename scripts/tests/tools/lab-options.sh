@@ -5,9 +5,10 @@
 # turns: no
 # timeout: 900
 #
-# Options of roce-lab that are seen from inside: parameters of the driver, type of service,
-# rate and seed of the wire, processors, memory, trace events; and what people want who
-# work on a kernel: its command line, a module of their own, a kernel of their own, a debugger.
+# Options of roce-lab that are visible inside: parameters of the driver, type of service, rate and
+# seed of the wire, processors, memory, trace events; and those for kernel developers: command line,
+# own modules, an own kernel, a debugger. No turns: it boots labs for a minute, and the scenario lab
+# detects most regressions.
 #
 # No turns: a minute of booting labs, beside the scenario lab, which has what most changes
 # would break.

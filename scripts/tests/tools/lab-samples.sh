@@ -5,9 +5,9 @@
 # turns: no
 # timeout: 900
 #
-# What lab.rst shows: the libibverbs program, the MPI program and the pytest tests, in the
-# words of the page, with bytes that the port's counters have; pytest's own options; the drivers
-# of the kernel; a VLAN; a capture.
+# The samples of lab.rst: the libibverbs program, the MPI program and the pytest tests, copied from
+# the page, with bytes counted by the port; pytest's own options; the drivers of the kernel; a VLAN;
+# a capture. No turns: it boots labs for a minute, and the scenario lab detects most regressions.
 #
 # No turns: a minute of booting labs, beside the scenario lab, which has what most changes
 # would break.

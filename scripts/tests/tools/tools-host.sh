@@ -4,9 +4,9 @@
 # tier: core
 # timeout: 900
 #
-# The tools on made-up hosts (tools-unit.py); what make install-tools installs,
-# and that make uninstall-tools leaves nothing; each tool's options are in its
-# manual page and in the completion.
+# The tools on simulated hosts (tools-unit.py); what make install-tools installs, and that
+# make uninstall-tools removes all of it; each tool's options are in its manual page and in
+# the completion.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
