@@ -5,10 +5,10 @@
 # turns: no
 # timeout: 300
 #
-# "make demo" for a user who cannot become root: it runs in roce-lab, and each of its programs
-# succeeds over v1 and over v2. No turns: it is slow, and other scenarios run the same programs.
+# "make demo" for a user who cannot become root: it runs in roce-lab, and each of its
+# programs succeeds over v1 and over v2.
 #
-# No turns: it is slow, and what it runs are programs that other scenarios run.
+# No turns: it is slow, and other scenarios run the same programs.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit

@@ -5,12 +5,11 @@
 # turns: no
 # timeout: 600
 #
-# roce-lab on machines that forbid or lack something: it works in another way, or exits with 125 and
-# a message, and does not hang. Resources are removed in namespaces of this test; the network in all
-# of them. No turns: it boots labs for a minute, and the scenario lab detects most regressions.
+# roce-lab on machines that forbid or lack something: it works in another way, or exits with
+# 125 and a message, and does not hang. Resources are removed in namespaces of this test;
+# the network in all of them.
 #
-# No turns: a minute of booting labs, beside the scenario lab, which has what most changes
-# would break.
+# No turns: it boots labs for a minute, and the scenario lab detects most regressions.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit

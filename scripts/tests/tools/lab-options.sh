@@ -5,13 +5,11 @@
 # turns: no
 # timeout: 900
 #
-# Options of roce-lab that are visible inside: parameters of the driver, type of service, rate and
-# seed of the wire, processors, memory, trace events; and those for kernel developers: command line,
-# own modules, an own kernel, a debugger. No turns: it boots labs for a minute, and the scenario lab
-# detects most regressions.
+# Options of roce-lab that are visible inside: parameters of the driver, type of service,
+# rate and seed of the wire, processors, memory, trace events; and those for kernel
+# developers: command line, own modules, an own kernel, a debugger.
 #
-# No turns: a minute of booting labs, beside the scenario lab, which has what most changes
-# would break.
+# No turns: it boots labs for a minute, and the scenario lab detects most regressions.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit

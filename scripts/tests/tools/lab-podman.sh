@@ -5,9 +5,9 @@
 # turns: no
 # timeout: 300
 #
-# roce-lab in a container with podman's defaults (its seccomp profile, a /dev/shm of 64 MB mounted
-# noexec), as user 1000, without capabilities and without a network. The image is a minimal root
-# from this machine's files. No turns: it needs podman, which setup.sh does not install.
+# roce-lab in a container with podman's defaults (its seccomp profile, a /dev/shm of 64 MB
+# mounted noexec), as user 1000, without capabilities and without a network. The image is a
+# minimal root from this machine's files.
 #
 # No turns: it needs podman, which setup.sh does not install.
 

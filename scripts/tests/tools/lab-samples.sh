@@ -5,12 +5,11 @@
 # turns: no
 # timeout: 900
 #
-# The samples of lab.rst: the libibverbs program, the MPI program and the pytest tests, copied from
-# the page, with bytes counted by the port; pytest's own options; the drivers of the kernel; a VLAN;
-# a capture. No turns: it boots labs for a minute, and the scenario lab detects most regressions.
+# The samples of lab.rst: the libibverbs program, the MPI program and the pytest tests,
+# copied from the page, with bytes counted by the port; pytest's own options; the drivers of
+# the kernel; a VLAN; a capture.
 #
-# No turns: a minute of booting labs, beside the scenario lab, which has what most changes
-# would break.
+# No turns: it boots labs for a minute, and the scenario lab detects most regressions.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
