@@ -5,9 +5,11 @@
 # every: 3
 # timeout: 900
 #
-# Then the device of one host is removed under load. Its program gets errors. The other one
-# has sent its message, and waits for an answer of a peer that is gone: it gets no
-# notification, and is killed here.
+# libfabric's verbs provider: messages, datagrams, and reliable datagrams by ofi_rxm and ofi_rxd,
+# with fi_pingpong, which checks every byte (-c); connections over both RoCE versions, and ofi_rxm
+# and ofi_rxd while the link flaps. Then the device of one host is removed under load. Its program
+# gets errors. The other one has sent its message, and waits for an answer of a peer that is gone:
+# it gets no notification, and is killed here.
 
 . "$(dirname "$0")/consumer-lib.sh"
 only_ours

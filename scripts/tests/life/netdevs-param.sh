@@ -7,7 +7,7 @@
 # Module parameter netdevs=: names, shell patterns, several; eth1+eth2 makes one device of
 # two ports, each with its own state, GID table and counters. Settings follow a netdev to
 # another namespace, a device removed by the user is not created again, and netdevs in
-# namespaces of users get no device automatically.
+# namespaces owned by users get no device automatically.
 #
 #   initial namespace:  n0 === n1   n2 === n3   other0 === other1
 

@@ -8,7 +8,7 @@
 #
 # The threads of smp-churn.sh on two LAGs: members fail over, lose their link and change
 # places; the LAGs end and are created again, with threads on the replaced devices; finally
-# the host is removed with its bond. In each mode that transmits in a different way.
+# the host is removed with its bond. In each mode in which a LAG transmits differently.
 #
 # RHCA_CHURN_SECONDS (default 4) of each, RHCA_FUZZ_SEED
 

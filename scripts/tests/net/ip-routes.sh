@@ -7,8 +7,7 @@
 #
 # Routes and netfilter rules apply to RoCE v2, also on a VLAN and a bond: a tunnel reduces
 # the MTU, and packets that do not fit are dropped and counted; a rule changes the route; a
-# route adds a label. Last, the in-tree driver is the peer through IPsec. The hosts are in
-# ipsec-lib.sh.
+# route adds a label. Last, the in-tree driver is the peer through IPsec.
 #
 # The hosts are in ipsec-lib.sh.
 

@@ -5,10 +5,10 @@
 # every: 3
 # timeout: 2400
 #
-# IPsec policies apply to RoCE v2, over IPv4 and IPv6, on a netdev, a VLAN and an active-active
-# bond, in transport and tunnel mode. With a policy and no state nothing is sent in clear, and the
-# program fails; with states all packets are ESP in both directions, also of large messages; packets
-# received in clear are dropped. The hosts are in ipsec-lib.sh.
+# IPsec policies apply to RoCE v2, over IPv4 and IPv6, on a netdev, a VLAN and an
+# active-active bond, in transport and tunnel mode. With a policy and no state nothing is
+# sent in clear, and the program fails; with states all packets are ESP in both directions,
+# also of large messages; packets received in clear are dropped.
 #
 # The hosts are in ipsec-lib.sh.
 

@@ -7,7 +7,7 @@
 #
 # RoCE v2 over a netdev in a VRF, with udp_l3mdev_accept at 0: packets use the VRF's table
 # and are received, while another port of the namespace is in no VRF. The VRF is created
-# before the device, or after it; only a VLAN may be in it; it has no effect on v1.
+# before or after the device, or only a VLAN is in it; it has no effect on v1.
 #
 #   a (ra$$): va$$ in VRF red  ====== veth ======  b (rb$$): vb$$
 #             vc$$ in none     ====== veth ======  b:        vd$$

@@ -5,12 +5,12 @@
 # spread: yes
 # timeout: 900
 #
-# The netdevs' MTU changes under checked traffic. QPs whose path MTU still fits continue; others
-# lose packets until the MTU is back, and then continue. The port reports the new MTU meanwhile.
-# Longer packets than the sender's MTU are not sent, even frames that bypass the IP stack.
+# The netdevs' MTU changes under checked traffic. QPs whose path MTU still fits continue;
+# others lose packets until the MTU is back, and then continue. The port reports the new MTU
+# meanwhile.
 #
-# What is longer than the sender's MTU then does not leave him, be it a frame that the IP
-# stack has not seen.
+# Packets longer than the sender's MTU are not sent, even in frames that bypass the IP
+# stack.
 #
 #   a (ra$$)  ====== veth, MTU 9000 -> 1500 -> 9000 ======  b (rb$$)
 
