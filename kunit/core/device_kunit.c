@@ -26,7 +26,7 @@
 
 static const struct test_qp_spec plain = { .retries = 7 };
 
-static struct recorded got[MAX_CALLS];	/* calls that are looked at */
+static struct recorded got[MAX_CALLS];	/* calls to check */
 
 static int device_init(struct kunit *test)
 {
@@ -98,11 +98,11 @@ static void backend_gets_the_attributes_that_were_named(struct kunit *test)
 			rdma_get_udp_sport(flow->flow_label, qp->qp_num, TEST_PEER_QPN));
 }
 
-/* An attribute out of range, in a modify that is else right */
+/* An attribute out of range, in an otherwise valid modify */
 struct limit_case {
 	const char *desc;				/* which */
-	enum ib_qp_state next;				/* state that it is set on the way to */
-	void (*change)(struct ib_qp_attr *attr);	/* makes it wrong */
+	enum ib_qp_state next;				/* state of the transition that sets it */
+	void (*change)(struct ib_qp_attr *attr);	/* sets the wrong value */
 };
 
 #define CHANGE(name, change)	static void name(struct ib_qp_attr *attr) { change; }
@@ -200,7 +200,7 @@ static void transitions_are_those_of_ib_core(struct kunit *test)
 				try_transition(hca, qp, from, next, round);
 }
 
-/* The data path may move a QP to ERR while a modify is under way to it */
+/* The data path may move a QP to ERR during a modify */
 static void modify_from_a_state_that_has_gone_is_refused(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
@@ -214,11 +214,11 @@ static void modify_from_a_state_that_has_gone_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_ERR);
 }
 
-/* An operation that the backend refuses */
+/* An operation for which the backend returns an error */
 struct refusal_case {
 	const char *desc;					/* which */
 	enum recorded_call call;				/* the operation */
-	int (*try)(struct test_hca *hca, struct ib_qp *qp);	/* asks for it */
+	int (*try)(struct test_hca *hca, struct ib_qp *qp);	/* calls it */
 };
 
 static int try_create(struct test_hca *hca, struct ib_qp *qp)
@@ -247,7 +247,7 @@ static bool is_listed(const struct ib_qp *ibqp)
 	return found;
 }
 
-/* One that stays is found by what goes over all of a device's, and can go later */
+/* A QP that remains is still in the device's list, and can be destroyed later */
 static int try_destroy(struct test_hca *hca, struct ib_qp *qp)
 {
 	int ret = ib_destroy_qp(qp);
@@ -333,7 +333,7 @@ static const struct refusal_case refusal_cases[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(refusal, refusal_cases, desc);
 
-/* The caller gets the backend's error, nothing has changed, and it can try again */
+/* The caller gets the backend's error, nothing is changed, and a retry works */
 static void refusal_of_the_backend_reaches_the_caller(struct kunit *test)
 {
 	const struct refusal_case *c = test->param_value;
@@ -346,7 +346,7 @@ static void refusal_of_the_backend_reaches_the_caller(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->try(hca, qp), 0);
 }
 
-/* As many as query_device says, and again when one has left */
+/* As many as query_device reports, and another one after one has left */
 static void full_group_takes_no_more(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
@@ -390,7 +390,7 @@ static void device_that_does_not_come_up_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(spec.netdevs[0]));
 }
 
-/* Rules for the traffic class reach connected QPs where the backend can do it */
+/* Rules for the traffic class apply to connected QPs if the backend supports it */
 static void connected_qp_is_readdressed(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
@@ -408,7 +408,7 @@ static void connected_qp_is_readdressed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, to_rhca_qp(qp)->address.flow.tclass, 104);
 }
 
-/* Who reads the rules learns whether they reach connections that are there */
+/* The file says whether the rules apply to existing connections */
 static void rules_say_where_they_hold_for_new_connections_only(struct kunit *test)
 {
 	static const char notice[] = "# new connections only\n";
@@ -484,7 +484,7 @@ static void netdev_is_served_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(spec.netdevs[0]));
 }
 
-/* Only compared: any address will do for another namespace than the netdev's */
+/* Another namespace than the netdev's: any pointer will do, as it is only compared */
 static void netdev_that_moved_before_is_not_served(struct kunit *test)
 {
 	struct rhca_dev_spec spec = TEST_DEVICE(&recording_backend, test_netdev(test, 1));
@@ -498,7 +498,7 @@ static void netdev_that_moved_before_is_not_served(struct kunit *test)
 	test_device_remove(spec.netdevs[0]);
 }
 
-/* A device that was renamed to what ib_core takes for a pattern, and is made again */
+/* A device that was renamed to a pattern of ib_core, and is created again */
 static void name_is_no_pattern(struct kunit *test)
 {
 	struct rhca_dev_spec spec = TEST_DEVICE(&recording_backend, test_netdev(test, 1));
@@ -571,9 +571,8 @@ static void qp_belongs_to_the_port_that_it_names(struct kunit *test)
 }
 
 /*
- * Uppers of a netdev may be in other namespaces, where their indices are others: what
- * goes by the host's IP stack has no use for their GIDs. Only compared: any address
- * will do for a namespace.
+ * Uppers of a netdev may be in other namespaces, with other indices: packets of the host's IP stack
+ * cannot use their GIDs. Any pointer will do for a namespace, as it is only compared.
  */
 static void gid_of_another_namespace_is_for_adapters(struct kunit *test)
 {
@@ -630,8 +629,8 @@ static bool has_default_gid(struct rhca_dev *dev)
 }
 
 /*
- * On a tunnel all GIDs are taken off and read again when an address goes. The default
- * GID's place is not free before its last user has gone.
+ * On a tunnel all GIDs are deleted and read again when an address is removed. The default GID's
+ * place is not free before its last user is gone.
  */
 static void default_gid_in_use_is_back_after_its_user(struct kunit *test)
 {
@@ -655,7 +654,7 @@ static void default_gid_in_use_is_back_after_its_user(struct kunit *test)
 	ndev->type = ARPHRD_ETHER;
 }
 
-/* "ip link del" returns when the netdev is free, and finds no socket of the port then */
+/* "ip link del" returns when the netdev is freed, after the port's sockets are closed */
 static void port_is_quiesced_before_its_netdev_is_free(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 1);
@@ -667,7 +666,7 @@ static void port_is_quiesced_before_its_netdev_is_free(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, recording_of(BIT(RECORDED_PORT_QUIESCE), NULL, &quiesce, 1));
 	KUNIT_EXPECT_TRUE(test, quiesce.has_netdev);
 	KUNIT_EXPECT_NULL(test, rcu_access_pointer(dev->ports[0].ndev));
-	/* Nobody to find on the netdev, and nothing to be quiesced once more */
+	/* No device is found on the netdev, and nothing is quiesced again */
 	rhca_dev_remove_netdev(ndev);
 	rtnl_unlock();
 	ib_device_put(&dev->ibdev);
@@ -675,7 +674,7 @@ static void port_is_quiesced_before_its_netdev_is_free(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, recording_num(RECORDED_PORT_QUIESCE), 1);
 }
 
-/* Its netdev moves, which is compared only, while it is on its way */
+/* As if its netdev moved while the device moves: the pointer to the namespace is only compared */
 static void move_and_plug(struct rhca_dev *dev)
 {
 	dev->ports[0].net = (const void *)dev;
@@ -683,7 +682,7 @@ static void move_and_plug(struct rhca_dev *dev)
 	rhca_dev_plugged(dev);
 }
 
-/* While it is on the way between RDMA namespaces, a netdev that moves does not find it */
+/* While a device moves between RDMA namespaces, a moving netdev does not find it */
 static void netdev_that_moved_on_the_way_is_noticed(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 1);
@@ -696,8 +695,8 @@ static void netdev_that_moved_on_the_way_is_noticed(struct kunit *test)
 }
 
 /*
- * The same when another device's news comes meanwhile: this one cannot be unregistered
- * then, and is when it is back. To ib_core it is on its way without references.
+ * The same with an event of another device meanwhile: this one cannot be unregistered then, but is
+ * when it is back. ib_core leaves a moving device without references.
  */
 static void device_on_the_way_is_removed_when_it_is_back(struct kunit *test)
 {
@@ -719,7 +718,7 @@ static void device_on_the_way_is_removed_when_it_is_back(struct kunit *test)
 		ib_unregister_device(&dev->ibdev);
 }
 
-/* On @ndev, in place of one on @member. Reference as of make_on() */
+/* Create a LAG on @ndev that replaced a device on @member. Reference as of make_on() */
 static struct rhca_dev *make_lag(struct kunit *test, struct net_device *ndev,
 				 struct net_device *member)
 {
@@ -732,7 +731,7 @@ static struct rhca_dev *make_lag(struct kunit *test, struct net_device *ndev,
 	return dev;
 }
 
-/* It could not be found when its netdev went, so nobody has heard that it ends */
+/* It was not found when its netdev was removed, so its end was not announced */
 static void lag_on_the_way_leaves_its_members(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 1);
@@ -749,7 +748,7 @@ static void lag_on_the_way_leaves_its_members(struct kunit *test)
 	test_device_remove(ndev);
 }
 
-/* It is looked at on its way, too, and when it is back: its members have settings of theirs then */
+/* It is checked while it moves, and when it is back: then its members have their own settings */
 static void lag_on_the_way_leaves_its_members_once(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 1);
@@ -784,7 +783,7 @@ static void remove_all(struct work_struct *work)
 	rhca_dev_remove_all();
 }
 
-/* In the middle of its way nobody can have a reference: as ib_core leaves the count */
+/* A moving device has no references: as ib_core sets the count */
 static void unload_waits_for_a_device_on_the_way(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 1);

@@ -22,20 +22,20 @@
 
 #define STEP_MS		20
 
-/* A netdev that hardware may offer to serve */
+/* A netdev for which the test may add an offer of hardware */
 struct bench {
 	struct kunit *test;		/* the test */
-	struct device *parent;		/* the hardware that it is on, or NULL */
-	/* the port of that which it is after the next reload, or NULL */
+	struct device *parent;		/* its hardware, or NULL */
+	/* its port of that after the next reload, or NULL */
 	struct devlink_port *port;
-	struct devlink_port ports[2];	/* two ports of it */
+	struct devlink_port ports[2];	/* two ports of @parent */
 	struct net_device *ndev;	/* the netdev */
 	struct rhca_offer offer;	/* covers it */
-	bool offered;			/* the offer is in the list */
-	struct rhca_dev *dev;		/* its device, when that was noted */
-	u32 serial;			/* that one's */
-	unsigned int references;	/* those that ib_core has counted then */
-	void *other;			/* the device of another driver */
+	bool offered;			/* @offer is added */
+	struct rhca_dev *dev;		/* its device when that was recorded */
+	u32 serial;			/* of @dev */
+	unsigned int references;	/* ib_core's reference count of @dev then */
+	void *other;			/* another driver's device */
 	struct rhca_dev *held;		/* a device that the test uses */
 };
 
@@ -57,7 +57,7 @@ static void remove_all(void *data)
 {
 	struct bench *b = data;
 
-	if (b->held)	/* or its end were waited for in vain */
+	if (b->held)	/* otherwise waiting for its end would hang */
 		ib_device_put(&b->held->ibdev);
 	withdraw_offer(b);
 	WRITE_ONCE(covered, NULL);
@@ -85,7 +85,7 @@ static struct bench *make_bench(struct kunit *test)
 	return make_bench_on(test, NULL);
 }
 
-/* One of the test with another netdev, its @i-th, in software */
+/* Another bench of the test, on its @i-th netdev, in software */
 static struct bench *make_bench_beside(struct kunit *test, unsigned int i)
 {
 	struct bench *b = test_alloc(test, sizeof(*b));
@@ -95,7 +95,7 @@ static struct bench *make_bench_beside(struct kunit *test, unsigned int i)
 	return b;
 }
 
-/* On hardware, as it looks to a netdev */
+/* On hardware, as far as the netdev can tell */
 static struct bench *make_hardware_bench(struct kunit *test)
 {
 	return make_bench_on(test, test_hardware(test));
@@ -114,7 +114,7 @@ static bool is_served_by(const struct net_device *ndev,
 	return dev ? dev->backend == backend : !backend;
 }
 
-/* Until the netdev has a device by this backend, or none for NULL */
+/* Wait until the netdev has a device by this backend; NULL: none */
 static struct rhca_dev *wait_for(struct bench *b, const struct rhca_backend_ops *backend)
 {
 	KUNIT_ASSERT_TRUE_MSG(b->test, test_becomes(is_served_by(b->ndev, backend)),
@@ -135,7 +135,7 @@ static void offer(struct bench *b, const char *arg)
 	b->offered = true;
 }
 
-/* What an adapter's next offer would be */
+/* As an adapter's next offer */
 static void able(struct bench *b, const char *arg)
 {
 	WRITE_ONCE(b->offer.able, true);
@@ -143,13 +143,13 @@ static void able(struct bench *b, const char *arg)
 	rhca_slot_kick(NULL);
 }
 
-/* "devlink dev reload", of a driver that takes its netdev away first */
+/* "devlink dev reload" of a driver that removes its netdev first */
 static void reload(struct bench *b, const char *arg)
 {
 	const struct net_device *old = b->ndev;
 
 	test_netdev_remove(b->test, b->ndev);
-	/* Another one may have its address */
+	/* A new netdev may have the same address */
 	EXPECT(!rhca_slot_is_unwanted(old));
 	b->ndev = test_netdev_of(b->test, 1, b->parent, b->port);
 	WRITE_ONCE(covered, b->ndev);
@@ -157,7 +157,7 @@ static void reload(struct bench *b, const char *arg)
 		able(b, NULL);
 }
 
-/* The last test's device of that name may be held for a moment by who looks at it */
+/* A reference may keep the last test's device of that name for a moment */
 static void create(struct kunit *test, struct rhca_dev_spec *spec)
 {
 	int ret = 0;
@@ -181,7 +181,7 @@ static void choose(struct bench *b, const char *arg)
 	KUNIT_ASSERT_EQ(b->test, 0, rhca_choice_create(&spec));
 }
 
-/* The netdev has not found its device, which is not registered yet, to save what it has */
+/* The netdev's event cannot save the settings of its device, which is not registered yet */
 static void move_meanwhile(struct bench *b, const char *arg)
 {
 	struct rhca_dev_spec spec = TEST_DEVICE(&recording_backend, b->ndev);
@@ -200,7 +200,7 @@ static void user_removes(struct bench *b, const char *arg)
 	ib_unregister_device_and_put(&dev->ibdev);
 }
 
-/* The same of a device that is leaving already: ib_core then has nothing left to do */
+/* The same for a device that is already being removed: then ib_core has nothing to do */
 static void user_removes_too(struct bench *b, const char *arg)
 {
 	struct rhca_dev *dev = test_device_get(b->test, b->ndev);
@@ -219,10 +219,10 @@ static void goes_down_and_up(struct bench *b, const char *arg)
 	test_netdev_set_up(b->ndev, true);
 }
 
-/* On its way between RDMA namespaces it cannot be found: as ib_core leaves the count */
+/* A device that moves to another RDMA namespace cannot be found: as ib_core sets the count */
 static void begin_way(struct bench *b, const char *arg)
 {
-	msleep(10 * STEP_MS);	/* who looks at new devices has done so */
+	msleep(10 * STEP_MS);	/* clients have seen new devices */
 	b->dev = find(b);
 	b->references = refcount_read(&b->dev->ibdev.refcount);
 	refcount_set(&b->dev->ibdev.refcount, 0);
@@ -288,7 +288,7 @@ STEP(a_moment, msleep(10 * STEP_MS))
 STEP(note, b->dev = find(b); b->serial = b->dev ? b->dev->serial : 0)
 STEP(stays, msleep(10 * STEP_MS); EXPECT(b->dev && find(b) == b->dev))
 STEP(no_offer, EXPECT(!find(b)->offer))
-/* One has been begun, of which hardware makes none for the moment */
+/* One was attempted, and hardware does not retry for now */
 STEP(tried, EXPECT(test_becomes(recording_num(RECORDED_DEV_INIT) == 1)))
 STEP(v2_only, EXPECT(rdma_protocol_roce_udp_encap(&find(b)->ibdev, 1) &&
 		     !rdma_protocol_roce_eth_encap(&find(b)->ibdev, 1)))
@@ -300,7 +300,7 @@ STEP(partition, EXPECT(has_partition(b, 0)))
 
 STEP(another, EXPECT(find(b)->serial != b->serial))
 STEP(goes, test_device_remove(b->ndev))
-/* Its netdev has, of which the namespace is compared only */
+/* As if its netdev had: the pointer to the namespace is only compared */
 STEP(has_moved, find(b)->ports[0].net = (const void *)b)
 STEP(is_taken, EXPECT(rhca_slot_device_taken(find(b))))
 STEP(is_not_taken, EXPECT(!rhca_slot_device_taken(find(b))))
@@ -313,11 +313,11 @@ STEP(other_netdev, b->ndev = test_netdev(b->test, 2))
 STEP(is_covered, WRITE_ONCE(covered, b->ndev))
 STEP(let_go, ib_device_put(&b->held->ibdev); b->held = NULL)
 STEP(exits, EXPECT(recording_num(RECORDED_DEV_EXIT) == number(arg)))
-/* Who has made the device is a user as well, for a moment more */
+/* The creator of the device is briefly a user, too */
 STEP(used_once, EXPECT(test_becomes(atomic_read(&b->offer.users) == 1)))
 STEP(kicked_until_served, EXPECT(test_becomes(find(b) || (rhca_slot_kick(NULL), false))))
 
-/* A device on it, alone, is to return */
+/* A device with only this port is to be created again */
 static void set_returns(struct bench *b, const char *arg)
 {
 	struct rhca_slot_ports ports = { .num = 1 };
@@ -338,10 +338,10 @@ static void other_served_alone(struct bench *b, const char *arg);
 
 #define MAX_STEPS	17
 
-/* What happens to a netdev, and what is seen of it */
+/* Events of a netdev, and the expected results */
 static const struct course {
 	const char *desc;
-	enum { ON_NOTHING, ON_HARDWARE, ON_RADIO } on;	/* what it is, the last is of software */
+	enum { ON_NOTHING, ON_HARDWARE, ON_RADIO } on;	/* kind of netdev; a radio is software */
 	struct {
 		void (*act)(struct bench *b, const char *arg);
 		const char *arg;
@@ -355,52 +355,52 @@ static const struct course {
 		{ make }, { set_tclass, "104" }, { offer }, { on_hardware }, { named },
 		{ tclass, "104" }, { set_tclass, "32" }, { withdraw }, { on_software },
 		{ named }, { tclass, "32" } } },
-	/* As the user left them, not as they were when hardware took over */
+	/* As the user left them, not as when hardware took over */
 	{ "settings outlive the netdev of hardware", ON_HARDWARE, {
 		{ make }, { offer }, { on_hardware }, { set_tclass, "104" }, { set_ttl, "7" },
 		{ reload }, { on_hardware }, { named }, { tclass, "104" }, { ttl, "7" },
-		/* And they are those of the last device, not of one before it */
+		/* And those of the last device, not of an earlier one */
 		{ set_ttl, "8" }, { reload }, { on_hardware }, { ttl, "8" } } },
-	/* One that is made anew is another one, whatever its MAC address */
+	/* A new netdev is a different one, even with the same MAC address */
 	{ "settings end with a netdev of software", .step = {
 		{ make }, { offer }, { on_hardware }, { set_ttl, "7" }, { reload },
 		{ on_hardware }, { renamed }, { ttl, "0" } } },
-	/* Its count, also where that is the default */
+	/* The last one's are used, even defaults */
 	{ "settings are those of the last device", ON_HARDWARE, {
 		{ make }, { set_ttl, "7" }, { reload }, { choose }, { named }, { ttl, "7" },
 		{ set_ttl, "0" }, { reload }, { choose }, { ttl, "0" } } },
 	{ "settings outlive a netdev that moves meanwhile", ON_HARDWARE, {
 		{ make }, { set_ttl, "7" }, { set_pkeys, "1 0x8001" }, { reload },
 		{ move_meanwhile }, { choose }, { ttl, "7" }, { partition } } },
-	/* Any user could have made it: its parent is on no bus */
+	/* Any user could create it: its parent is on no bus */
 	{ "settings end with a simulated netdev", ON_RADIO, {
 		{ choose }, { set_ttl, "7" }, { reload }, { choose }, { ttl, "0" } } },
-	/* Those of a switch may be on one parent with one address: it is the port that counts */
+	/* Ports of a switch may share a parent and an address: the port decides */
 	{ "settings are those of the port", ON_HARDWARE, {
 		{ on_port_0 }, { reload }, { choose }, { set_ttl, "7" }, { on_port_1 },
 		{ reload }, { choose }, { ttl, "0" }, { on_port_0 }, { reload }, { choose },
 		{ ttl, "7" } } },
-	/* Tenants that are kept apart must not meet because hardware came */
+	/* Hardware must not break the isolation of tenants */
 	{ "port with partitions stays with software", .step = {
 		{ make }, { set_pkeys, "1 0x8001" }, { note }, { offer }, { stays },
 		{ on_software }, { set_pkeys, "2 0x8002" } } },
 	{ "hardware serves when the partitions are the default again", .step = {
 		{ make }, { set_pkeys, "1 0x8001" }, { note }, { offer }, { stays },
 		{ set_pkeys, "1 0" }, { on_hardware } } },
-	/* Also where nothing was kept before: no hardware has served it */
+	/* Even if nothing was saved before: no hardware has served it */
 	{ "partitions outlive the netdev of hardware", ON_HARDWARE, {
 		{ make }, { set_pkeys, "1 0x8001" }, { note }, { offer }, { stays }, { reload },
 		{ on_software }, { partition }, { named },
-		/* The new device's can be written, and decide */
+		/* The new device's partitions are writable, and decide */
 		{ set_pkeys, "1 0" }, { on_hardware } } },
-	/* The next device has none of them, unless it replaces it */
+	/* The next device does not get them, unless it replaces the old one */
 	{ "settings end with what the user removed", .step = {
 		{ make }, { set_tclass, "104" }, { offer }, { on_hardware }, { user_removes },
 		{ choose }, { on_hardware }, { renamed }, { tclass, "-1" } } },
 	{ "nothing stands in where the user removed it", .step = {
 		{ offer }, { on_hardware }, { withdraw }, { on_software }, { user_removes },
 		{ goes_down_and_up }, { unserved_for_long } } },
-	/* Another netdev is no reason to give the software up and to try again */
+	/* An event of another netdev does not replace software and retry */
 	{ "software serves where hardware fails", .step = {
 		{ make }, { let_fail }, { offer }, { tried }, { on_software }, { named },
 		{ no_offer }, { note }, { kick }, { stays }, { tried }, { let_work }, { able },
@@ -410,75 +410,75 @@ static const struct course {
 		{ able }, { on_hardware } } },
 	{ "what the user removed ends with a netdev of software", .step = {
 		{ offer }, { on_hardware }, { user_removes }, { reload }, { on_hardware } } },
-	/* Two reloads: of the first netdev the last one knows only what was kept */
+	/* Two reloads: the last netdev has only what was saved of the first */
 	{ "what the user removed stays away after reloads", ON_HARDWARE, {
 		{ offer }, { on_hardware }, { set_ttl, "7" }, { user_removes }, { reload },
 		{ unserved }, { reload }, { unserved }, { make }, { able }, { on_hardware },
 		{ ttl, "0" }, { reload }, { on_hardware } } },
-	/* Firmware that speaks one version has no GIDs, and no QP1 traffic, of the other */
+	/* Firmware with one version has no GIDs, and no QP1 traffic, of the other */
 	{ "hardware speaks what it can", .step = {
 		{ speak_v2 }, { offer }, { on_hardware }, { v2_only }, { withdraw },
 		{ on_software }, { speak_none }, { offer }, { a_moment }, { on_software } } },
 	{ "hardware takes over from a device that is back", .step = {
 		{ make }, { begin_way }, { offer }, { end_way }, { on_hardware } } },
-	/* It came later, and software works on: hardware could not serve beside it */
+	/* It came later, and software continues: hardware could not serve beside it */
 	{ "software stays beside another driver", .step = {
 		{ make }, { note }, { other_comes }, { offer }, { stays }, { other_goes },
 		{ able }, { on_hardware } } },
-	/* Who was there first keeps the port to himself */
+	/* The first driver keeps the port */
 	{ "nothing is made beside another driver", .step = {
 		{ other_comes }, { offer }, { unserved }, { other_goes }, { able },
 		{ on_hardware } } },
-	/* What the user has set for a port is there whenever a device of ours is */
+	/* A user's settings of a port apply to any device of ours */
 	{ "settings outlive a stand-in that gives way", .step = {
 		{ offer }, { on_hardware }, { withdraw }, { on_software }, { set_ttl, "7" },
 		{ set_pkeys, "1 0x8001" }, { other_comes }, { on_none }, { other_goes },
 		{ on_software }, { ttl, "7" }, { partition } } },
-	/* What was to make way for hardware that has gone meanwhile */
+	/* Software that made room for hardware that was withdrawn meanwhile */
 	{ "software is back when hardware has gone", .step = {
 		{ make }, { hold }, { offer }, { hold_begins }, { withdraw }, { hold_ends },
 		{ on_software }, { named } } },
-	/* And its user does not want it there, nor hardware's */
+	/* The user wants neither it nor a hardware device there */
 	{ "what makes room stays away when the user removes it", .step = {
 		{ make }, { hold }, { offer }, { hold_begins }, { user_removes_too },
 		{ hold_ends }, { ended }, { unserved }, { withdraw }, { unserved }, { make },
 		{ on_software } } },
-	/* What happens to others, however often, does not delay it */
+	/* Events of others do not delay it, however frequent */
 	{ "kicks do not put off a stand-in", .step = {
 		{ offer }, { on_hardware }, { withdraw }, { kicked_until_served } } },
-	/* The device of a LAG is that of its members, until somebody asks for one of them */
+	/* A LAG is its members' device, until a user requests one on a member */
 	{ "members of what the user removed have none", .step = {
 		{ lag_comes_and_goes }, { offer }, { unserved }, { make }, { able },
 		{ on_hardware } } },
-	/* Hardware takes over from software that cannot leave; another netdev is served */
+	/* Hardware takes over from software that cannot be removed yet; another netdev is served */
 	{ "removal that hangs holds up no other netdev", .step = {
 		{ make }, { hold }, { offer }, { hold_begins }, { offer_for_another },
 		{ other_served_alone }, { hold_ends }, { on_hardware } } },
 	/*
-	 * A netdev that moves to another namespace leaves its device at once, which goes when
-	 * its last user lets it: what the backend has of the hardware is not used twice. The last
-	 * user tells who chooses, and nobody else does
+	 * A netdev that moves to another namespace leaves its device at once, which ends with its
+	 * last reference: until then the backend cannot use the hardware again. Only that end
+	 * triggers the next device
 	 */
 	{ "offer has one device at a time", .step = {
 		{ offer }, { on_hardware }, { is_held }, { leaves }, { other_netdev },
 		{ is_covered }, { able }, { unserved }, { tried }, { exits, "0" }, { let_go },
 		{ on_hardware }, { exits, "1" }, { used_once } } },
-	/* Software serves on where hardware has another netdev for the moment */
+	/* Software keeps serving while hardware still has another netdev */
 	{ "software waits for a free offer", .step = {
 		{ offer }, { on_hardware }, { is_held }, { leaves }, { other_netdev }, { make },
 		{ note }, { is_covered }, { able }, { stays }, { let_go }, { on_hardware } } },
-	/* As rdma_rxe's exit does it; what is set until the end is there again; once */
+	/* As on rdma_rxe's exit; created again once, with all settings made until the end */
 	{ "device that was taken returns", .step = {
 		{ make }, { note }, { set_ttl, "7" }, { set_pkeys, "1 0x8001" }, { is_taken },
 		{ pkeys_are_kept, "1 0" }, { goes }, { on_software }, { another }, { named },
 		{ ttl, "7" }, { partition }, { goes }, { unserved } } },
-	/* Who asks for one before it is back has it, which is no failure */
+	/* A user may create one first, which is no failure */
 	{ "device that returns comes after the user", .step = {
 		{ make }, { note }, { set_returns }, { bring_back }, { returns }, { stays },
 		{ is_added } } },
 	{ "device that was taken stays where it was", .step = {
 		{ make }, { has_moved }, { is_not_taken }, { goes }, { unserved } } },
-	/* And of what somebody else removes at the same time nothing returns */
+	/* Nor is a device created again that is being removed for another reason */
 	{ "device that is removed makes no room", .step = {
 		{ make }, { has_moved }, { makes_no_room } } },
 };
@@ -510,12 +510,12 @@ static void netdev_has_the_device_that_it_should(struct kunit *test)
 	test_steps(test, c, s, s->act(b, s->arg));
 }
 
-/* What waits for others is done elsewhere */
+/* Calls that wait for others run in a work item */
 struct elsewhere {
-	struct work_struct work;	/* does it */
-	struct bench *b;		/* the bench that it is of */
-	struct net_device *ndev;	/* is unregistered */
-	bool done;			/* the offer has been withdrawn */
+	struct work_struct work;	/* runs the call */
+	struct bench *b;		/* its bench */
+	struct net_device *ndev;	/* to unregister */
+	bool done;			/* the offer is withdrawn */
 };
 
 static void withdraw_work(struct work_struct *work)
@@ -551,8 +551,8 @@ static void withdrawal_waits_for_who_has_found_the_offer(struct kunit *test)
 }
 
 /*
- * A withdrawal waits for who has found the offer: for lockdep that is a lock, so that
- * one under which offers are withdrawn is reported where it is taken meanwhile.
+ * A withdrawal waits for users of the offer. To lockdep that is a lock, so that it reports a user
+ * that takes a lock under which offers are withdrawn.
  */
 static void offer_that_is_found_is_a_lock(struct kunit *test)
 {
@@ -573,7 +573,7 @@ static void offer_that_is_found_is_a_lock(struct kunit *test)
 #endif
 }
 
-/* A device of two ports, by software: its first netdev is the bench's */
+/* A software device with two ports, the first on the bench's netdev */
 static void make_two_ports(struct bench *b, const char *name, struct net_device *second)
 {
 	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, b->ndev, second);
@@ -599,7 +599,7 @@ static void expect_both_ports(struct bench *b, const char *name)
 	KUNIT_EXPECT_TRUE(b->test, has_partition(b, 1));
 }
 
-/* All ports of a device go with one netdev; those whose netdev stays keep theirs, too */
+/* A netdev's end removes all ports of its device; those of remaining netdevs keep settings, too */
 static void settings_of_all_ports_are_kept(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
@@ -612,7 +612,7 @@ static void settings_of_all_ports_are_kept(struct kunit *test)
 	expect_both_ports(b, TEST_NAME "_two");
 }
 
-/* Both are being unregistered when the first one says so */
+/* Both are already being unregistered at the event of the first one */
 static void settings_of_ports_that_go_together_are_kept(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
@@ -624,13 +624,13 @@ static void settings_of_ports_that_go_together_are_kept(struct kunit *test)
 	b->ndev = test_netdev_of(test, 1, b->parent, NULL);
 	make_two_ports(b, NULL, test_netdev_of(test, 2, b->parent, NULL));
 	expect_both_ports(b, TEST_NAME "_both");
-	/* Its user removes it: other tests have hardware of the same name */
+	/* Remove it as its user: other tests have hardware of the same name */
 	user_removes(b, NULL);
 }
 
 /*
- * It did not find its device, which was on its way. When the other netdev of that goes before
- * the device has looked at both, what is known of this one is not of a netdev any more
+ * The event of @second cannot find the device, which is moving. If the other netdev is then removed
+ * before the device has checked both, no slot must be left for @second
  */
 static void netdev_that_was_unregistered_is_not_known_again(struct kunit *test)
 {
@@ -652,7 +652,7 @@ static void netdev_that_was_unregistered_is_not_known_again(struct kunit *test)
 	rtnl_unlock();
 	flush_work(&e.work);
 	destroy_work_on_stack(&e.work);
-	rhca_slot_read(second, &known);		/* compares its address */
+	rhca_slot_read(second, &known);		/* compares the pointer only */
 	KUNIT_EXPECT_FALSE(test, known.tenants);
 	/* Other tests have hardware of the same name */
 	choose(b, NULL);
@@ -713,8 +713,8 @@ static void another_driver_that_leaves_delays_a_standin_once(struct kunit *test)
 }
 
 /*
- * The next netdev on the same hardware, whose offer is yet to come, begins to wait. (Its
- * user has removed the device, so that nobody else decides on it here.)
+ * The next netdev on the same hardware, which has no offer yet, starts the delay again. (Its user
+ * has removed the device, so that nothing else decides on it here.)
  */
 static void standin_waits_anew_on_the_next_netdev(struct kunit *test)
 {
@@ -752,7 +752,7 @@ static void lag_comes_and_goes(struct bench *b, const char *arg)
 	ib_unregister_device_and_put(&make_lag(b)->ibdev);
 }
 
-/* Its clients have heard of it by then, and who registers it unregisters it, as ib_core does */
+/* Clients have seen the device by then, and the registering task unregisters it, as in ib_core */
 static void members_of_what_cannot_be_registered_have_theirs(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
@@ -772,13 +772,13 @@ static void members_of_what_cannot_be_registered_have_theirs(struct kunit *test)
 }
 
 /*
- * The device is known by its number when it is back, its netdev is another one by then, of
- * which nobody has asked for anything
+ * The device is recognised by its number when it is back. By then it has another netdev, for which
+ * there was no request
  */
 static void netdev_that_is_reset_on_the_way_is_wanted(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
-	/* Held, so that the next netdev has another address */
+	/* Hold it, so that the next netdev has another address */
 	struct device *old = get_device(&b->ndev->dev);
 	struct rhca_slot_ports ports = {};
 	struct rhca_slot_known known;
@@ -800,16 +800,16 @@ static void netdev_that_is_reset_on_the_way_is_wanted(struct kunit *test)
 }
 
 /*
- * A device of another driver, which does nothing but being on a netdev, and being asked for
- * netdevs: that is when a netdev's own device has been looked at
+ * Another driver's device, which is only bound to a netdev, and asked for netdevs: that is after
+ * the facts about a netdev's own device were collected
  */
 struct other_device {
 	struct ib_device ibdev;
 };
 
 static const struct net_device *kicked_when_asked;
-static const struct net_device *joined_when_asked;	/* to this one, or NULL */
-static bool is_noted;		/* it will be looked at again */
+static const struct net_device *joined_when_asked;	/* joins it to this one, or NULL */
+static bool is_noted;		/* it is kicked again */
 
 static struct net_device *other_get_netdev(struct ib_device *ibdev, u32 port)
 {
@@ -887,7 +887,7 @@ static void other_goes(struct bench *b, const char *arg)
 	kunit_release_action(b->test, remove_other, b->other);
 }
 
-/* What happens to its netdev after the look is not missed. None names it: it comes to nothing */
+/* An event after the facts were collected is not missed. No rule matches: nothing is created */
 static void rule_is_due_until_it_is_decided_on(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
@@ -912,7 +912,7 @@ static bool has_lag(const struct net_device *ndev)
 	return has;
 }
 
-/* The one before is given up, since its partitions are others, and not this one with it */
+/* The previous pair is given up, as its partitions differ, but not this one */
 static void pair_that_comes_during_a_look_is_looked_at(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
@@ -956,7 +956,7 @@ static void remove_too(void *data)
 	WRITE_ONCE(covered_too, NULL);
 }
 
-/* Hardware offers to serve another netdev, too */
+/* Adds an offer of hardware for another netdev */
 static void offer_too(struct kunit *test, struct net_device *ndev)
 {
 	struct rhca_offer *too = test_alloc(test, sizeof(*too));
@@ -981,7 +981,7 @@ static void other_served_alone(struct bench *b, const char *arg)
 	EXPECT(!is_served_by(b->ndev, &recording_backend));
 }
 
-/* Hardware serves single ports: the other one, when the device goes with its first */
+/* Hardware serves single ports: the second netdev, once the device ended with its first */
 static void port_is_looked_at_when_the_one_beside_it_goes(struct kunit *test)
 {
 	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, test_netdev(test, 1),
@@ -1028,7 +1028,7 @@ static void device_returns_only_where_all_its_netdevs_stay(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
 }
 
-/* Unregistered after it was decided that its device returns: its slot has gone, too */
+/* The netdev was unregistered after the decision to create its device again, and its slot freed */
 static void device_of_a_netdev_that_has_gone_does_not_return(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 2);
@@ -1040,7 +1040,7 @@ static void device_of_a_netdev_that_has_gone_does_not_return(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev));
 }
 
-/* A LAG's members are to return when it ends */
+/* Devices of a LAG's members are created again when it ends */
 static void device_that_stands_for_others_is_followed(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
@@ -1055,7 +1055,7 @@ static void device_that_stands_for_others_is_followed(struct kunit *test)
 	rhca_slot_device_added(dev);
 	dev->replaced.num_devices = 0;
 	KUNIT_EXPECT_TRUE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
-	/* Of one that stands for no other it has come true */
+	/* An added device that is no LAG ends this */
 	rhca_slot_device_added(dev);
 	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
 }
@@ -1072,7 +1072,7 @@ static bool is_new_and_named(struct bench *b, u32 old)
 	return is;
 }
 
-/* Looked at before its clients have heard of it, whose news is no reason to forget that */
+/* Makes room before clients see it as added, which must not end the wait for its successor */
 static void device_that_makes_room_as_it_appears_returns(struct kunit *test)
 {
 	struct bench *b = make_bench(test);

@@ -15,7 +15,7 @@
 #include "lifecycle/lag.h"
 #include "control/sysfs.h"
 
-/* Within which members' devices would be made again */
+/* Members' devices would be created again within this time */
 #define COMES_BACK_MS	1000
 
 static void remove_device(void *data)
@@ -23,7 +23,7 @@ static void remove_device(void *data)
 	test_device_remove(data);
 }
 
-/* Stays until the test ends */
+/* Exists until the test ends */
 static struct rhca_dev *make_device(struct kunit *test, const char *name,
 				    u32 num, struct net_device *second,
 				    struct rhca_offer *offer)
@@ -49,7 +49,7 @@ static int part(struct rhca_dev *dev, struct net_device *first)
 	return ret;
 }
 
-/* It was to end a LAG: what is there now is none, and can be used as before */
+/* A late request to end a LAG finds another device, which stays usable */
 static void end_that_comes_late_freezes_no_table(struct kunit *test)
 {
 	struct rhca_dev *pair, *plain;
@@ -94,7 +94,7 @@ static void expect_file(struct kunit *test, struct rhca_dev *dev,
 	KUNIT_EXPECT_STREQ(test, page, words);
 }
 
-/* An adapter makes one device of its bonded ports, or none, by itself */
+/* An adapter decides itself whether its bonded ports are one device */
 static void files_are_refused_where_hardware_decides(struct kunit *test)
 {
 	struct rhca_offer *offer = test_alloc(test, sizeof(*offer));
@@ -116,7 +116,7 @@ static void files_are_refused_where_hardware_decides(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev));
 	expect_file(test, dev, "roce_lag_ecmp_dev", "\n");
 
-	/* And where it does not, they are taken */
+	/* If it does not, they are accepted */
 	offer->decides_lag = false;
 	KUNIT_EXPECT_EQ(test, 1, write_file(test, dev, "roce_lag_enable", "0"));
 	expect_file(test, dev, "roce_lag_enable", "0\n");
@@ -127,7 +127,7 @@ static void files_are_refused_where_hardware_decides(struct kunit *test)
 
 /* --- members that are reset ------------------------------------------------------ */
 
-/* A device made as a user or a rule of netdevs= makes it */
+/* Create a device as for a user or a rule of netdevs= */
 static struct rhca_dev *choose_device(struct kunit *test, const char *name,
 				      struct net_device *ndev)
 {
@@ -154,8 +154,8 @@ static void expect_member(struct kunit *test, const struct rhca_dev *dev,
 }
 
 /*
- * The LAG on a netdev, as soon as there is one, and its clients have heard of it: it can
- * be found before, but nobody removes it then. The caller puts it
+ * Wait for the LAG on a netdev, until clients have seen it: it can be found before that, but is not
+ * removed then. The caller puts it
  */
 static struct rhca_dev *find_lag(struct kunit *test, const struct net_device *ndev)
 {
@@ -167,7 +167,7 @@ static struct rhca_dev *find_lag(struct kunit *test, const struct net_device *nd
 	return rhca_dev_find(ndev);
 }
 
-/* Of its own: none that stands for others. Returns NULL if there is none in time */
+/* Wait for a device that is no LAG. Returns NULL on timeout */
 static struct rhca_dev *wait_for_own(const struct net_device *ndev)
 {
 	struct rhca_dev *dev;
@@ -176,7 +176,7 @@ static struct rhca_dev *wait_for_own(const struct net_device *ndev)
 	       dev : NULL;
 }
 
-/* One of its own that has followed another one, and is not to be followed itself */
+/* Has it a new device that is no LAG, and is no other due to be created again? */
 static bool has_returned(const struct net_device *ndev, u32 old)
 {
 	struct rhca_dev *dev = rhca_dev_find(ndev);
@@ -194,14 +194,14 @@ static bool has_returned(const struct net_device *ndev, u32 old)
 
 #define NETDEVS	4
 
-/* Netdevs, of which the first two become one device */
+/* Netdevs; the first two become one device */
 struct bench {
 	struct kunit *test;			/* the test */
-	struct device *parent;			/* the hardware that they are on, or NULL */
+	struct device *parent;			/* their hardware, or NULL */
 	struct net_device *ndev[NETDEVS];	/* the netdevs */
-	u32 serial[NETDEVS];			/* of the devices that were chosen on them */
-	struct rhca_dev *dev;			/* the LAG, or a device that is to be part of it */
-	u32 lag_serial;				/* of the LAG, when that was noted */
+	u32 serial[NETDEVS];			/* of devices created on them */
+	struct rhca_dev *dev;			/* the LAG, or a device to be joined to it */
+	u32 lag_serial;				/* of the LAG when it was recorded */
 };
 
 static const char *const names[NETDEVS] = {
@@ -213,7 +213,7 @@ static const char *const names[NETDEVS] = {
 #define EXPECT_DONE(call)	KUNIT_EXPECT_EQ(b->test, 0, call)
 #define IS_SET(flag)	rhca_slot_is_set(b->ndev[n], RHCA_SLOT_##flag)
 
-/* One netdev's file names the next one */
+/* Write the next netdev to one netdev's file */
 static void asks_to_join(struct bench *b, u32 n)
 {
 	b->dev = test_device_of(b->ndev[n]);
@@ -221,7 +221,7 @@ static void asks_to_join(struct bench *b, u32 n)
 			write_file(b->test, b->dev, "roce_lag_ecmp_dev", b->ndev[n + 1]->name));
 }
 
-/* A device returns that was on the first and on the third netdev */
+/* A device on the first and third netdev is to be created again */
 static void returns_with_third(struct bench *b, u32 n)
 {
 	struct rhca_slot_ports ports = { .num = 2 };
@@ -231,7 +231,7 @@ static void returns_with_third(struct bench *b, u32 n)
 	EXPECT_DONE(rhca_slot_set_returns(b->ndev[0], &ports));
 }
 
-/* A device returns that was on this netdev alone */
+/* A device on this netdev only is to be created again */
 static void returns_alone(struct bench *b, u32 n)
 {
 	struct rhca_slot_ports ports = { .num = 1 };
@@ -240,7 +240,7 @@ static void returns_alone(struct bench *b, u32 n)
 	EXPECT_DONE(rhca_slot_set_returns(b->ndev[n], &ports));
 }
 
-/* Under their names, with its partitions, once */
+/* Once, with their old names and the LAG's partitions */
 static void members_return(struct bench *b, u32 n)
 {
 	struct rhca_dev *dev;
@@ -258,7 +258,7 @@ static void members_return(struct bench *b, u32 n)
 	KUNIT_EXPECT_FALSE(b->test, rhca_netdev_served(b->ndev[1]));
 }
 
-/* Where two are joined to each other, only the first one's wish is parted */
+/* If two are joined to each other, part only the pair of the first one */
 static void ends_for_whom_it_was_made(struct bench *b, u32 n)
 {
 	n = b->dev->ports[0].made_on == b->ndev[1];
@@ -302,7 +302,7 @@ STEP(a_while, msleep(COMES_BACK_MS))
 STEP(missed, EXPECT_DONE(rhca_slot_set(b->ndev[n], RHCA_SLOT_RULE_MISSED, true)))
 STEP(not_missed, EXPECT(!IS_SET(RULE_MISSED)))
 STEP(due, EXPECT(test_becomes(IS_SET(RULE_DUE))))
-/* None names it, so that it comes to nothing */
+/* No rule names it, so nothing happens */
 STEP(not_due, EXPECT(test_becomes(!IS_SET(RULE_DUE))))
 STEP(pair, EXPECT_DONE(rhca_slot_set_pair(b->ndev[n], b->ndev[n + 1])))
 STEP(pair_back, EXPECT_DONE(rhca_slot_set_pair(b->ndev[n], b->ndev[n - 1])))
@@ -323,7 +323,7 @@ STEP(unwanted, ib_unregister_device_and_put(&test_device_get(b->test, b->ndev[n]
 #define JOIN_TWO(first)	{ choose, (first) + 1 }, { choose, first }, JOIN(first), { stands_for, 2 }
 #define PART		{ ends, 0 }, { put }
 #define OWN(nth)	{ own, nth }, { goes, nth }
-/* Tenants stay apart whichever of the netdevs goes first */
+/* Tenants stay isolated whichever netdev is removed first */
 #define RESET(first)	JOIN_TWO(0), { set_pkeys }, { put }, { netdev_goes, first }, \
 			{ netdev_goes, !(first) }, { netdev_is_back, 0 }, { netdev_is_back, 1 }, \
 			{ member_is_back, 0 }, { member_is_back, 1 }, { unwanted, 0 }, \
@@ -343,67 +343,67 @@ static const struct course {
 		JOIN_TWO(0), { set_pkeys }, PART, { members_return } } },
 	{ "members that are reset keep their partitions", { RESET(0) }, true },
 	{ "members that are reset the other way round do", { RESET(1) }, true },
-	/* One that its users hold is waited for by its members alone, and by no LAG that begins */
+	/* If users hold one, only its members wait for it, but no new LAG */
 	{ "LAG that cannot end holds up no other", {
 		JOIN_TWO(0), { hold_lag }, PART, { hold_begins }, JOIN_TWO(2), { second_is, 3 },
 		{ user_removes }, { put }, { goes, 2 }, { served, 0 }, { hold_ends }, OWN(0),
 		OWN(1) } },
-	/* The pair was in its way, and none returns to the netdev: it had no device before */
+	/* The pair blocked it, and the netdev had no device before to be created again */
 	{ "rule that missed a pair is due when that ends", {
 		{ choose, 0 }, JOIN(0), { missed, 1 }, { hold_lag }, PART, { hold_begins },
 		{ flush }, { due, 1 }, { not_missed, 1 }, { served, 1 }, { hold_ends },
 		{ own, 0 }, { not_due, 1 }, { unserved, 1 }, { goes, 0 } } },
 	/*
-	 * There has not been a LAG of it. Missed first: who looks at the two before they are
-	 * parted gives the pair up, too. And until it has been looked at, which it may have been
+	 * It has no LAG. Set missed first: a look before they are parted gives the pair up, too. It
+	 * is due until the netdev is looked at, which may already have happened
 	 */
 	{ "rule that missed a pair is due when that is given up", {
 		{ missed, 1 }, { pair, 0 }, { unpair, 0 }, { not_missed, 1 }, { kick },
 		{ not_due, 1 } } },
-	/* Likewise, since its first netdev goes, or has a device that stands for no other */
+	/* Likewise if its first netdev is removed, or has a device that is no LAG */
 	{ "rule that missed a pair is due when that comes to nothing", {
 		{ flush }, { missed, 1 }, { missed, 3 }, { pair, 0 }, { netdev_goes, 0 },
 		{ not_missed, 1 }, { flush }, { pair, 2 }, { choose, 2 }, { not_missed, 3 },
 		{ not_due, 1 }, { not_due, 3 }, { goes, 2 } } },
-	/* While the members' devices make room for it: they return, and are two */
+	/* While the members' devices make room: both are created again */
 	{ "pair is given up before it has a device", {
 		{ choose, 1 }, { choose, 0 }, { hold, 0 }, { asks_to_join, 0 }, { hold_begins },
 		{ asks_to_part }, { hold_ends }, { returned, 0 }, { returned, 1 }, { flush },
 		{ goes, 0 }, { goes, 1 } } },
-	/* One of them, whichever is looked at first, has the device of both */
+	/* The one that is looked at first has the device of both */
 	{ "netdevs joined to each other are a pair", {
 		{ choose, 1 }, { choose, 0 }, { pair_back, 1 }, { pair, 0 }, { kick },
 		{ finds_lag, 1 }, { stands_for, 2 }, { same_on, 0 }, { flush },
 		{ ends_for_whom_it_was_made }, { put }, OWN(0), OWN(1) } },
 	/*
-	 * As rdma_rxe's exit takes it: a LAG again, under its name and with its settings, whose
-	 * members return when that ends. And no LAG afterwards has what was that one's
+	 * As on rdma_rxe's exit: the LAG is created again, with its name and settings, and its
+	 * members' devices when it ends. Later LAGs do not get its settings
 	 */
 	{ "LAG that was taken is one again", {
 		{ choose_lag_0, 2 }, JOIN_TWO(0), { note_lag }, { goes, 2 }, { set_pkeys },
 		{ set_ttl, 9 }, { is_taken }, { put }, { goes, 0 }, { finds_lag, 1 },
 		{ another_lag }, { lag_number, 1 }, { ttl, 9 }, PART, { members_return },
 		JOIN_TWO(0), { lag_number, 0 }, { ttl, 0 }, PART, { members_return } } },
-	/* The end finds the device while it is being removed, and its members' stay away, too */
+	/* The request to end it comes during its removal: its members get no devices, either */
 	{ "end while the user removes it brings nothing back", {
 		JOIN_TWO(0), { user_removes }, { ends, 0 }, { flush }, { put }, { goes, 0 },
 		{ a_while }, { unserved, 0 }, { goes, 0 }, { unserved, 1 }, { goes, 1 } } },
-	/* Likewise when a netdev of it goes meanwhile, as a bond does */
+	/* Likewise if a netdev of it is removed meanwhile, as a bond may be */
 	{ "removal counts when its netdev goes", {
 		JOIN_TWO(0), { user_removes }, { put }, { netdev_goes, 0 }, { a_while },
 		{ unserved, 1 }, { goes, 1 } } },
-	/* Both have made room for a LAG that there is none of yet. Whichever of the two goes */
+	/* Both have made room for a LAG that does not exist yet. With either one removed */
 	{ "device of a pair returns when the other netdev goes", {
 		{ choose, 1 }, { removed, 1 }, { goes, 1 }, { flush }, { pair, 0 },
 		{ returns_alone, 1 }, { netdev_goes, 0 }, { returned, 1 }, { goes, 1 },
 		{ choose, 2 }, { removed, 2 }, { goes, 2 }, { flush }, { pair, 2 },
 		{ returns_alone, 2 }, { netdev_goes, 3 }, { returned, 2 }, { goes, 2 } } },
-	/* A device that returns had two netdevs: the second one has another device by now */
+	/* A device to be created again had two netdevs: the second one has another device now */
 	{ "LAG waits for all netdevs of what it stands for", {
 		{ choose, 0 }, { removed, 0 }, { goes, 0 }, { choose, 2 }, { hold, 2 }, { flush },
 		{ pair, 0 }, { returns_with_third }, { kick }, { flush }, { unserved, 0 },
 		{ hold_begins }, { hold_ends }, { finds_lag, 1 }, { unserved, 2 }, PART,
-		/* One of the two that were on it */
+		/* One of the two that it had */
 		{ own, 2 }, { flush }, { goes, 2 }, { goes, 0 } } },
 };
 KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
