@@ -11,7 +11,7 @@ struct decision_case {
 	enum rhca_lag_kind kind;
 };
 
-/* A bond of that mode, its members, and how many of them are ports of ours */
+/* A bond of that mode, its members, and how many are our ports */
 #define BOND(mode, members, ports)	\
 	.bond_mode = BOND_MODE_##mode, .num_members = (members), .num_ports = (ports)
 
@@ -87,7 +87,7 @@ static void record_covers_its_netdevs_only(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rhca_lag_record_covers(&two, ndev[2]));
 	KUNIT_EXPECT_TRUE(test, rhca_lag_record_covers(&two, ndev[3]));
 	KUNIT_EXPECT_FALSE(test, rhca_lag_record_covers(&none, ndev[0]));
-	/* One that had this index in another namespace is another one */
+	/* A netdev with this index in another namespace is a different one */
 	two.device[0].netdev[0].net_cookie++;
 	KUNIT_EXPECT_FALSE(test, rhca_lag_record_covers(&two, ndev[0]));
 }

@@ -36,7 +36,7 @@ static void group_maps_to_mac(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, mac, c->mac, ETH_ALEN);
 }
 
-/* How many want the group, of the netdev's IPv6 */
+/* Number of users of the group in the netdev's inet6_dev */
 static int num_members(struct net_device *ndev, const union ib_gid *gid)
 {
 	const struct inet6_dev *idev = __in6_dev_get(ndev);
@@ -52,7 +52,7 @@ static int num_members(struct net_device *ndev, const union ib_gid *gid)
 	return num;
 }
 
-/* A small MTU takes IPv6 from a netdev, and its groups; the next IPv6 has none */
+/* A small MTU removes a netdev's inet6_dev with its groups; the next one has none */
 static void group_is_joined_again_when_ipv6_is_back(struct kunit *test)
 {
 	const union ib_gid group = { .raw = { 0xff, 0x15, [15] = 0x42 } };

@@ -13,7 +13,7 @@ static const struct test_qp_spec spec = {
 
 static ACT(do_recv, test_post_recv(b->hca, b->qp, 1, 0, 8192))
 
-/* So many packets have shown that the peer has another path MTU */
+/* Checks how many packets have revealed that the peer has another path MTU */
 static void is_shown(struct bench *b, const struct step *s)
 {
 	is_count(b, &(struct step)COUNT(PATH_MTU_MISMATCH, s->n));
@@ -26,7 +26,7 @@ static void is_shown(struct bench *b, const struct step *s)
 #define OF_UC(name, ...)	{ name, .type = IB_QPT_UC, .step = { RECV, __VA_ARGS__ } }
 #define REQUEST(name, ...)	{ name, .step = { RECV, __VA_ARGS__ } }
 #define RESPONDS(name, ...)	{ "READ response: " name, .step = { READS(600), __VA_ARGS__ } }
-/* The second packet of an UC message is longer, as each is */
+/* The second packet of a UC message is longer, as are all */
 #define MESSAGE(psn_of_first)	ASK(UC | SEND_FIRST, (psn_of_first), .payload_bytes = MTU), \
 				ASK(UC | SEND_MIDDLE, (psn_of_first) + 1, .payload_bytes = 1024)
 
@@ -50,7 +50,7 @@ static const struct course courses[] = {
 };
 TEST_COURSES(packet_shows_the_path_mtu, courses, &spec, 0)
 
-/* rdma_cm asks for the path MTU of who began, which may not fit here */
+/* rdma_cm uses the path MTU of the active side, which may not fit here */
 static void wish_for_more_than_the_port_has_is_refused(struct kunit *test)
 {
 	struct bench *b = test_bench(test, IB_QPT_RC, &spec, IB_QPS_INIT);

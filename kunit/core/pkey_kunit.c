@@ -178,7 +178,7 @@ static ACT(do_table, write_table(b->hca, s->text))
 static ACT(do_index, b->spec.pkey_index = s->n)
 static ACT(is_key, KUNIT_EXPECT_EQ(b->hca->test, b->sent->pkey, s->n))
 
-/* A QP in RESET does not leave it by that one */
+/* A QP in RESET cannot move to INIT with that index */
 static void is_no_index(struct bench *b, const struct step *s)
 {
 	b->spec.pkey_index = s->n;
@@ -195,12 +195,12 @@ static void is_bad(struct bench *b, const struct step *s)
 }
 
 #define TABLE(words)		{ .act = do_table, .text = (words) }
-#define INDEX(at)		STEP(do_index, at)	/* of QPs that are brought up from now on */
+#define INDEX(at)		STEP(do_index, at)	/* of QPs brought up from here on */
 #define NO_INDEX(at)		STEP(is_no_index, at)
 #define BY(op, at_psn, key)	ASK(op, .psn = (at_psn), .pkey = (key))
-#define KEY(value)		STEP(is_key, value)	/* of the packet looked at */
+#define KEY(value)		STEP(is_key, value)	/* of the checked packet */
 #define BAD(num)		STEP(is_bad, num, .length = RHCA_RX_DROPPED_BAD_PKEY)
-/* The response to a READ of nothing */
+/* The response to a READ of 0 bytes */
 #define ANSWERED(at_psn, key)	RESPONSE(READ_ONLY, at_psn, 0, 0), KEY(key)
 
 #define FOREIGN(name, table, ours, theirs) {						\
@@ -226,14 +226,14 @@ static const struct course courses[] = {
 		TABLE("0 0"), SENDS(0), COUNT(TX_DROPPED_BAD_PKEY, 1),
 		BY(READ_REQUEST, 0, 0xffff), BAD(1), QUIET, TABLE("0 0x8001"),
 		BY(READ_REQUEST, 0, 0x8001), ANSWERED(0, 0x8001) } },
-	/* As if the wire had lost it: UC cannot know */
+	/* As if lost on the wire: UC cannot tell */
 	{ "UC completes what a cleared entry drops", .type = IB_QPT_UC, .step = {
 		TABLE("0 0"), SENDS(0), COUNT(TX_DROPPED_BAD_PKEY, 1), SENT(0), DONE(0, SUCCESS),
 		PENDING } },
 };
 TEST_COURSES(qp_speaks_in_its_partition, courses, &spec, 0)
 
-/* Or it would be silent there, without a word */
+/* Otherwise it would silently stop sending */
 static void port_that_a_qp_moves_to_needs_its_entry(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
@@ -301,7 +301,7 @@ static void close_agent(void *data)
 	ib_unregister_mad_agent(b->agent);
 }
 
-/* An agent of a class that nobody else serves */
+/* An agent of a class without other agents */
 static struct agent_bench *open_agent(struct kunit *test)
 {
 	struct agent_bench *b = test_alloc(test, sizeof(*b));
@@ -410,7 +410,7 @@ static void mad_says_which_index_let_it_in(struct kunit *test)
 	expect_mad(b, 0x8001, 9);
 }
 
-/* Work items of two queues may look at the same port */
+/* Work items of two queues may check the same port */
 static void table_is_frozen_until_all_have_looked(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);

@@ -60,7 +60,7 @@ static const struct field_case field_cases[] = {
 	LARGE("multicast received", MULTICAST_RCV_PACKETS, 64, 0x0080), };
 KUNIT_ARRAY_PARAM_DESC(field, field_cases, desc);
 
-/* What the bytes of the attribute say, read as the specification has them */
+/* The value in the attribute's bytes, read as in the specification */
 static u64 value_in(const struct field_case *c, const u8 *data)
 {
 	u64 value = 0;
@@ -115,7 +115,7 @@ static void counter_lies_where_it_belongs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, encoded(test, c, U64_MAX), max);
 }
 
-/* Every counter has counted 1000, and is set to 5 where it was selected */
+/* Every counter is at 1000, and is set to 5 if it is selected */
 static void counter_is_set_by_its_bit_alone(struct kunit *test)
 {
 	const struct field_case *c = test->param_value;

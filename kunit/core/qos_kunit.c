@@ -14,7 +14,7 @@ static const struct ttl_case {
 	const char *desc;
 	u8 forced;
 	enum rhca_encap encap;
-	u8 hop_limit;		/* of an address vector that says 64 */
+	u8 hop_limit;		/* of an address vector with 64 */
 } ttl_cases[] = {
 	{ "off, IPv4",		0,	RHCA_V2_IPV4,	64 },
 	{ "off, IPv6",		0,	RHCA_V2_IPV6,	64 },
@@ -112,7 +112,7 @@ static void set_apps(struct test_hca *hca, const struct app_case *c,
 	}
 }
 
-/* As the port hears of it, entry by entry */
+/* As events arrive, one for each entry */
 static void app_table_is_followed(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
@@ -129,7 +129,7 @@ static void app_table_is_followed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, priority[RHCA_V2_IPV6], 0);
 }
 
-/* The table of another netdev is none of our business */
+/* The table of another netdev is ignored */
 static void app_table_is_the_netdevs_own(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
@@ -148,12 +148,12 @@ static const struct {
 	u8 priority;
 } drivers[] = {
 	{ "of a driver that speaks DCB", true, 5 },
-	/* Tables are found by index, and one of another namespace may have the same */
+	/* Tables are found by ifindex, and a netdev of another namespace may have the same */
 	{ "of a driver that does not", false, 0 },
 };
 KUNIT_ARRAY_PARAM_DESC(driver, drivers, desc);
 
-/* What was in the table before the device came */
+/* The table's contents before the device was created */
 static void app_table_is_read_at_first(struct kunit *test)
 {
 	const typeof(drivers[0]) *c = test->param_value;

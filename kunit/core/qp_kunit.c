@@ -14,7 +14,7 @@ static int qp_init(struct kunit *test)
 	return 0;
 }
 
-/* One that is not told where its hardware moves a QP */
+/* A backend that is not informed of state changes by its hardware */
 static const struct rhca_backend_ops *without_state(void)
 {
 	static struct rhca_backend_ops backend;
@@ -46,7 +46,7 @@ static void expect_last_move(struct test_hca *hca, const struct ib_qp *qp,
 	KUNIT_EXPECT_EQ(hca->test, got[num - 1].state, to);
 }
 
-/* As ib_mad does after a MAD that failed, or who heard that a send queue is drained */
+/* As ib_mad does after a failed MAD, or a user after the event of a drained send queue */
 static void user_says_where_hardware_moved_a_qp(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, without_state(), 1);
@@ -73,7 +73,7 @@ static void user_moves_no_qp_by_saying_so(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_qp_state(qp), IB_QPS_INIT);
 }
 
-/* Who goes over all QPs of a device that is unregistered has passed it in RESET */
+/* The pass over all QPs of a device that is unregistered has seen it in RESET */
 static void qp_of_a_device_that_goes_is_flushed_late(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
@@ -93,7 +93,7 @@ static void qp_of_a_device_that_goes_is_flushed_late(struct kunit *test)
 	to_rhca_qp(qp)->is_user = false;
 }
 
-/* What leaves by its path has P_Keys of its port: one of both alone stays where it is */
+/* Packets on its path have P_Keys of its port: the two change only together */
 static void port_of_a_connection_is_that_of_its_path(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 2);
@@ -109,7 +109,7 @@ static void port_of_a_connection_is_that_of_its_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(qp, attr, IB_QP_STATE | IB_QP_PORT));
 }
 
-/* Who has not made it finds out all that it sends by */
+/* A query returns all attributes of an address handle */
 static void address_handle_says_what_it_was_made_of(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);

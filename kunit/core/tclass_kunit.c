@@ -16,7 +16,7 @@ struct line_case {
 
 #define ZEROS	"0000:0000:0000:0000:0000:0000:0000:0000:"
 
-/* As a rule, or as the class of all */
+/* Printed as a rule, or as the class of all connections */
 static const struct line_case line_cases[] = {
 	{ "a number",			"16",			"16" },
 	{ "a number with its key",	"tclass=16",		"16" },
@@ -216,7 +216,7 @@ static void rule_41_finds_no_room(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, write_numbered(table, i, i), 0);
 	KUNIT_EXPECT_EQ(test, write_numbered(table, 1, 40), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, table->num_rules, 40);
-	/* What is there can be changed, and the class of all is no rule */
+	/* Existing rules can be changed, and the class of all is no rule */
 	KUNIT_EXPECT_EQ(test, write_numbered(table, 2, 39), 0);
 	KUNIT_EXPECT_EQ(test, write_line(table, "5"), 0);
 	KUNIT_EXPECT_EQ(test, write_numbered(table, -1, 20), 0);

@@ -30,7 +30,7 @@
 #define TEST_BUFFER_BYTES	(64 * 1024)
 #define TEST_NAME	"kunit_hca"
 
-/* Whether something holds, at once or within the 20 s that a busy machine may need */
+/* Does a condition become true within the 20 s that a busy machine may need? */
 #define test_becomes(condition) ({				\
 	int test_tries = 1000;					\
 								\
@@ -39,7 +39,7 @@
 	!!test_tries;						\
 })
 
-/* What a device is made of: a backend, and a netdev for each port */
+/* Description of a device: a backend, and a netdev for each port */
 #define TEST_DEVICE(by, ...) {							\
 	.name = TEST_NAME, .backend = (by), .netdevs = { __VA_ARGS__ },		\
 	.num_ports = ARRAY_SIZE(((struct net_device *[]) { __VA_ARGS__ })),	\
@@ -64,24 +64,24 @@ struct test_hca {
 	bool damages;		/* the next packet that arrives is damaged */
 };
 
-/* What test_qp_bring_up() makes of a QP */
+/* Attributes for test_qp_bring_up() */
 struct test_qp_spec {
 	int access;		/* qp_access_flags */
-	u32 rq_psn;		/* of the first request that comes */
-	u32 sq_psn;		/* of the first packet that goes */
+	u32 rq_psn;		/* of the first request received */
+	u32 sq_psn;		/* of the first packet sent */
 	u8 responder_resources;	/* max_dest_rd_atomic */
 	u8 initiator_depth;	/* max_rd_atomic */
 	u8 retries;		/* retry_cnt and rnr_retry */
 	u16 pkey_index;
 	u32 dest_qpn;		/* of the peer, TEST_PEER_QPN if 0 */
-	bool v2;		/* speaks it over IPv6; used by test_bench() */
+	bool v2;		/* uses v2 over IPv6; for test_bench() */
 };
 
-/* A packet that left, taken apart by numbers */
+/* A packet that was sent, decoded by numeric offsets */
 struct test_sent {
 	unsigned int len;	/* bytes from the Ethernet header on */
-	u32 priority;		/* that the netdev was told */
-	u8 opcode;		/* of the BTH, like what follows */
+	u32 priority;		/* passed to the netdev */
+	u8 opcode;		/* of the BTH, as the next fields */
 	bool solicited;
 	bool ack_req;
 	u8 pad;
@@ -90,7 +90,7 @@ struct test_sent {
 	u32 dest_qpn;
 	const u8 *extended;	/* behind the BTH */
 	const u8 *payload;
-	const struct sock *owner;	/* who is charged for it */
+	const struct sock *owner;	/* socket that is charged for it */
 	unsigned int payload_bytes;
 	u8 bytes[TEST_PACKET_BYTES + 14];	/* all of it */
 };
@@ -158,7 +158,7 @@ void test_while_sending(struct test_hca *hca, void (*meanwhile)(void *data),
 			void *data);
 u32 test_num_sent(struct test_hca *hca);
 
-/* A user of a device by the kernel that takes its time to let go of it: holder.c */
+/* A kernel user that keeps a device from ending for a while: holder.c */
 void test_hold(struct kunit *test, struct rhca_dev *dev);
 void test_hold_begins(struct kunit *test);
 void test_hold_ends(struct kunit *test);

@@ -40,7 +40,7 @@ static void end_hold(void *unused)
 	ib_unregister_client(&holder);
 }
 
-/* Uses a device, one at a time, until test_hold_ends() or the test's end */
+/* Hold a device, one at a time, until test_hold_ends() or the test's end */
 void test_hold(struct kunit *test, struct rhca_dev *dev)
 {
 	reinit_completion(&begun);
@@ -50,7 +50,7 @@ void test_hold(struct kunit *test, struct rhca_dev *dev)
 	test_at_end(test, end_hold, NULL);
 }
 
-/* Waits until the device is being unregistered */
+/* Wait until the device is being unregistered */
 void test_hold_begins(struct kunit *test)
 {
 	KUNIT_ASSERT_NE(test, 0UL, wait_for_completion_timeout(&begun, PATIENCE));

@@ -21,7 +21,7 @@ struct test_packet {
 	unsigned int payload_bytes;	/* of test_payload() */
 };
 
-/* How the bytes of an skb lie */
+/* Layout of an skb's data */
 enum test_shape {
 	TEST_LINEAR,
 	TEST_PAGES,		/* from some byte on in page fragments */

@@ -12,7 +12,7 @@
 #define MAX_RECORDED	1024
 #define FIRST_QPN	0x100
 
-/* The MAD layer uses the device as well: several contexts write */
+/* The MAD layer uses the device, too: several contexts write */
 static DEFINE_SPINLOCK(recording_lock);		/* protects: */
 static struct recorded recording[MAX_RECORDED];
 static u32 num_recorded;
@@ -38,7 +38,7 @@ static struct recording_qp *to_recording_qp(const struct rhca_qp *qp)
 	return container_of(qp, struct recording_qp, base);
 }
 
-/* What it answers, too */
+/* Returns the call's result */
 static int record(const struct recorded *r)
 {
 	unsigned long flags;
@@ -88,7 +88,7 @@ static int dev_init(struct rhca_dev *dev)
 	return ret;
 }
 
-/* What is nothing but written down, if that, and what is answered */
+/* Operations that are only recorded, if at all, and their results */
 #define RECORDS(type, name, record, ...)	static type name(__VA_ARGS__) { record; }
 
 RECORDS(void, dev_exit, record_call(RECORDED_DEV_EXIT), struct rhca_dev *dev)
@@ -289,7 +289,7 @@ const struct rhca_backend_ops recording_backend = {
 
 /* --- the recording ---------------------------------------------------------- */
 
-/* Also of what it was told to fail */
+/* Also clears requested errors */
 void recording_clear(void)
 {
 	num_recorded = 0;
@@ -299,13 +299,13 @@ void recording_clear(void)
 	memset(errors, 0, sizeof(errors));
 }
 
-/* From now on the call returns @error, which may be 0 again; not that of QP1 */
+/* Make the call return @error from now on, which may be 0 again; but not for QP1 */
 void recording_fail(enum recorded_call call, int error)
 {
 	WRITE_ONCE(errors[call], error);
 }
 
-/* Devices that are made from now on speak only these, until recording_clear() */
+/* Limit devices created from now on to these, until recording_clear() */
 void recording_limit_gid_types(unsigned long types)
 {
 	WRITE_ONCE(gid_types, types);
@@ -318,15 +318,15 @@ void recording_fail_port(u32 port_num, int error)
 }
 
 /*
- * The netdevs of devices that are made from now on move to another namespace before
- * their device is registered; it finds itself in the wrong one, which is compared only
+ * Have the netdevs of devices created from now on move to another namespace before the device is
+ * registered, which then is in the wrong one; the pointer is only compared
  */
 void recording_move_netdevs(bool move)
 {
 	netdevs_move = move;
 }
 
-/* As an adapter that finds an error moves a QP by itself */
+/* As an adapter that moves a QP by itself on an error */
 void recording_set_state(struct ib_qp *qp, enum ib_qp_state state)
 {
 	WRITE_ONCE(to_recording_qp(to_rhca_qp(qp))->state, state);
@@ -341,8 +341,8 @@ void recording_count(struct rhca_counter_set *set, enum rhca_counter which,
 }
 
 /*
- * Copies the first @room of these calls, BIT() of each or 0 for all, about that QP, or about
- * anything for NULL; says how many it has found
+ * Copy the first @room of these calls, BIT() of each or 0 for all, of that QP, or of any for NULL;
+ * returns how many were found
  */
 u32 recording_of(unsigned long calls, const struct ib_qp *qp, struct recorded *to, u32 room)
 {

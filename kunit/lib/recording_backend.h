@@ -42,10 +42,10 @@ struct recorded {
 	u32 port_num;			/* of calls about a port */
 	bool has_netdev;		/* likewise: it has its netdev */
 	const struct rhca_qp *qp;	/* of calls about a QP */
-	enum ib_qp_state from;		/* state that a modify begins at */
-	enum ib_qp_state state;		/* state that it leads to */
-	int mask;			/* attributes that it names */
-	/* destination that it, a readdress or an address handle has */
+	enum ib_qp_state from;		/* state at the start of a modify */
+	enum ib_qp_state state;		/* state after it */
+	int mask;			/* attributes it sets */
+	/* destination of it, a readdress or an address handle */
 	struct rhca_address address;
 };
 

@@ -7,7 +7,7 @@
 #include "lib/hca.h"
 #include "lifecycle/netdevs.h"
 
-#define NAME_15	"abcdefghijklmno"	/* as long as a netdev's name can be */
+#define NAME_15	"abcdefghijklmno"	/* the longest name of a netdev */
 #define EIGHT	"a+b+c+d+e+f+g+h"
 
 static const struct netdevs_case {
@@ -16,7 +16,7 @@ static const struct netdevs_case {
 	int ret;
 	u32 num_rules;
 	u32 num_ports;		/* of the first rule */
-	const char *wrong;	/* a part of the reason that it is refused for */
+	const char *wrong;	/* part of the reason for refusing it */
 } netdevs_cases[] = {
 	{ "empty",		"",			0, 0, 0 },
 	{ "blanks only",	"   ",			0, 0, 0 },
@@ -144,7 +144,7 @@ static void netdev_falls_under_the_first_rule_that_matches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rule->standin, c->standin);
 }
 
-/* Only looked at: a netdev and a namespace that nobody else knows */
+/* Only read: a netdev and a namespace that nothing else uses */
 static void rules_do_not_concern_what_users_make(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 1);
@@ -157,10 +157,10 @@ static void rules_do_not_concern_what_users_make(struct kunit *test)
 	net->user_ns = users;
 	dev_net_set(other, net);
 	KUNIT_EXPECT_FALSE(test, rhca_netdevs_concern(other));
-	/* A simulated radio has a parent as well */
+	/* A simulated radio has a parent, too */
 	other->dev.parent = parent;
 	KUNIT_EXPECT_FALSE(test, rhca_netdevs_concern(other));
-	/* Hardware gets there by the administrator */
+	/* An administrator has moved hardware there */
 	parent->bus = &platform_bus_type;
 	KUNIT_EXPECT_TRUE(test, rhca_netdevs_concern(other));
 }

@@ -18,7 +18,7 @@
 #define LEADER(what)	.leader = RHCA_LEADER_##what
 #define NETDEV(what)	.netdev = RHCA_NETDEV_##what
 #define LINK		WISH(LINK)
-/* A netdev that is up, of which nothing else is known */
+/* A netdev that is up, without other facts */
 #define USUAL		NETDEV(UP), IS(can_roce), IS(one_port)
 #define USUAL_DOWN	NETDEV(DOWN), IS(can_roce), IS(one_port)
 #define ROW(row, want)	RHCA_ROW_##row, RHCA_WANT_##want
@@ -28,11 +28,11 @@
 static const struct wants_case {
 	const char *desc;		/* names the case */
 	struct rhca_slot_facts f;	/* the facts */
-	enum rhca_slot_row row; /* the row that matches; the neighbours of a row match another */
+	enum rhca_slot_row row; /* the row that matches; similar cases match another row */
 	enum rhca_want want;		/* what the netdev should have */
-	int error;			/* what a request gets */
+	int error;			/* result of a request */
 	unsigned int settle_ms;		/* when */
-	unsigned int again_ms;		/* and when to look again */
+	unsigned int again_ms;		/* when to look again */
 } wants_cases[] = {
 	{ "gone", { LINK, IS(can_roce), IS(one_port) }, ROW(NETDEV_GONE, NOTHING), -ENODEV },
 	{ "not gone: down", { USUAL_DOWN, LINK }, WANTED },
@@ -127,12 +127,12 @@ static bool device_is_possible(const struct rhca_slot_facts *f)
 {
 	switch (f->has) {
 	case RHCA_HAS_HARDWARE:
-		/* Its own offer; it has no partitions and one port */
+		/* With its own offer; it has one port and only the default partition */
 		return f->offer != RHCA_OFFER_FREE &&
 		       f->offer != RHCA_OFFER_FAILED && !f->tenants &&
 		       f->one_port && f->lag != RHCA_SLOT_LAG_HERE;
 	case RHCA_HAS_SOFTWARE:
-		/* A bond that has a device of its own stands for no others */
+		/* A bond with its own device is no LAG */
 		return f->lag != RHCA_SLOT_LAG_HERE;
 	default:
 		return true;
@@ -149,16 +149,15 @@ static bool bond_is_possible(const struct rhca_slot_facts *f)
 	return true;
 }
 
-/* One of a LAG waits for its end */
+/* A member of a LAG waits for its end */
 static bool serves(const struct rhca_slot_facts *f)
 {
 	return f->has == RHCA_HAS_SOFTWARE || f->has == RHCA_HAS_HARDWARE;
 }
 
 /*
- * Only a user's request has an outcome, and it is the wish by then; a netdev that a
- * device of another one stands for has none of its own; one that has a device does not
- * wait for it to return.
+ * Only a user's request has a result, and is the wish by then; a netdev that is served by a device
+ * of another one has none of its own; one that has a device is not waiting for its return.
  */
 static bool facts_are_possible(const struct rhca_slot_facts *f)
 {
@@ -191,7 +190,7 @@ static void first_row_that_matches_decides(struct kunit *test)
 
 /* --- all facts -------------------------------------------------------------------- */
 
-/* Takes a digit of @number, which counts all facts */
+/* Take a digit of @number, which enumerates all facts */
 static unsigned int digit(u32 *number, unsigned int base)
 {
 	unsigned int value = *number % base;
@@ -200,7 +199,7 @@ static unsigned int digit(u32 *number, unsigned int base)
 	return value;
 }
 
-/* Those of the first two rows, which need no others, are in wants_cases */
+/* Facts of the first two rows, which depend on no others, are in wants_cases */
 static bool facts_of_number(u32 number, struct rhca_slot_facts *f)
 {
 	*f = (struct rhca_slot_facts) { .can_roce = true };
@@ -258,7 +257,7 @@ static const char *objection(const struct rhca_slot_facts *f,
 	return NULL;
 }
 
-/* What the netdev has when that was done; its device is the offer's, if it is hardware */
+/* Update the facts after the decision was carried out; a hardware device is the offer's */
 static void act(struct rhca_slot_facts *f, const struct rhca_slot_decision *d)
 {
 	static const enum rhca_slot_has has[] = {
@@ -297,7 +296,7 @@ static bool settles(struct rhca_slot_facts *f)
 	return false;
 }
 
-/* Its user wants a device, nothing keeps one of its own away, and none is on its way */
+/* The user wants a device, nothing prevents one of its own, and none is ending */
 static bool may_be_served(const struct rhca_slot_facts *f)
 {
 	return f->wish == RHCA_WISH_LINK && f->other == RHCA_OTHER_NONE && !f->rxe_leaving &&
@@ -306,7 +305,7 @@ static bool may_be_served(const struct rhca_slot_facts *f)
 	       (f->offer != RHCA_OFFER_BUSY || f->has == RHCA_HAS_HARDWARE);
 }
 
-/* Hardware that can serve does, and software where it cannot, whatever was there before */
+/* Hardware serves if it can, else software, whatever was there before */
 static bool ends_well(const struct rhca_slot_facts *f, const struct rhca_slot_facts *end)
 {
 	bool hardware = f->has == RHCA_HAS_HARDWARE ? f->offer != RHCA_OFFER_NONE :
