@@ -118,9 +118,9 @@ static void set_verbs(struct rhca_dev *dev)
 
 /*
  * In EUI-64 form, from the MAC of the first port's netdev. Tunnels have no MAC, nor has netkit in
- * its L3 mode: a random one that is marked as locally administered, since peers' CM takes two
- * hosts of one GUID, whose QP numbers begin alike, for one. Loopback, which has no such peers,
- * keeps that of the address 0: udev names the device after it.
+ * its L3 mode: use a random one, marked as locally administered, since a peer's CM takes two hosts
+ * with one GUID, whose QP numbers begin alike, for one. Loopback, which has no such peers, keeps
+ * the GUID of address 0: udev names the device after it.
  */
 static void set_guid(struct ib_device *ibdev, const struct net_device *first)
 {
@@ -213,7 +213,7 @@ void rhca_dev_close_ports(struct rhca_dev *dev)
 }
 
 /**
- * rhca_dev_claim - Take responsibility for the removal of a device
+ * rhca_dev_claim - Take responsibility for removing a device for good
  * @dev: the device
  *
  * Return: false if it is claimed already.

@@ -200,8 +200,8 @@ bool rhca_netdevs_leave_out(const struct net_device *ndev)
 }
 
 /*
- * Find the netdevs of all ports of a rule, in order; @ndev is one of them. The caller puts each
- * with dev_put(). Returns how many there are before the first that is missing.
+ * Find the netdevs of all ports of a rule, in order; @ndev is one of them. @port: set to them, with
+ * a reference to each, for dev_put(). Returns how many there are before the first that is missing.
  */
 u32 rhca_netdevs_find_ports(const struct rhca_netdevs_rule *rule,
 			    struct net_device *ndev, struct net_device **port)

@@ -172,7 +172,7 @@ bool rhca_slot_is_unwanted(const struct net_device *ndev)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_is_unwanted);
 
-/* If the device is moving to another RDMA namespace, the wish applies once it is back */
+/* If the device is being removed or moved to another RDMA namespace: for when it is back */
 static void set_wish(struct rhca_slot *slot, const struct rhca_dev *dev,
 		     enum rhca_wish wish)
 {

@@ -25,7 +25,7 @@ enum rhca_slot_flag {
 	/*
 	 * On a bond: no LAG until a device is created on it or on a member, or a member is added or
 	 * removed. Set if its members' P_Key tables differed, or the user removed a device on the
-	 * bond itself: undoing either must not create a LAG
+	 * bond itself: neither equal tables nor that removal may create a LAG
 	 */
 	RHCA_SLOT_LAG_WAITS	= BIT(2),
 	/* On a bond: creating its LAG failed; no retry until a member is added or removed */
@@ -37,7 +37,7 @@ enum rhca_slot_flag {
 	 */
 	RHCA_SLOT_RULE_MISSED	= BIT(5),
 	RHCA_SLOT_KICKED	= BIT(6),	/* an event occurred: look at it */
-	RHCA_SLOT_LATER		= BIT(7),	/* look again when its delay is over */
+	RHCA_SLOT_LATER		= BIT(7),	/* look at it again in the next pass */
 	RHCA_SLOT_TOLD		= BIT(8),	/* logged why hardware does not serve it */
 	/*
 	 * Its device was removed, but not by its user: create it again as soon as possible, which

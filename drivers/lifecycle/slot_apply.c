@@ -64,7 +64,7 @@ static bool apply_rule(struct net_device *ndev, const struct rhca_slot_facts *f,
 
 /* --- when it is due --------------------------------------------------------------- */
 
-static unsigned long next_look;		/* in jiffies; only used in act() */
+static unsigned long next_look;		/* jiffies until then; only used in act() */
 
 static void look_later(const struct net_device *ndev, unsigned long delay)
 {
@@ -262,7 +262,7 @@ static void act(struct work_struct *work)
 		apply(ndev);
 		dev_put(ndev);
 	}
-	/* A kick meanwhile has queued it already, for now */
+	/* A kick meanwhile has queued it already, without delay */
 	if (READ_ONCE(running) && next_look != MAX_JIFFY_OFFSET)
 		queue_delayed_work(slots_wq, &act_work, next_look);
 }

@@ -61,8 +61,8 @@ static void name_hardware(struct rhca_slot_hardware *hardware,
 /* --- settings ----------------------------------------------------------------------- */
 
 /*
- * Of a netdev that stays, or has a next one that is known by its hardware. One whose end was
- * told while its device was on its way to another RDMA namespace has had its turn.
+ * Are settings to be kept? Yes if the netdev stays, or a successor is recognised by its hardware.
+ * Not if its end was announced before, while its device was moving to another RDMA namespace.
  */
 static bool outlives(const struct rhca_port *port, const struct net_device *ndev)
 {
@@ -132,8 +132,8 @@ static void save_members(struct rhca_dev *lag)
 }
 
 /*
- * @goes: one of its netdevs does, and takes the device along. Others may be unregistered
- * together with it, and their end be told afterwards.
+ * @goes: one of its netdevs is unregistered or moved, which removes the device. Others may be
+ * unregistered together with it, with their events afterwards.
  */
 static int save(struct rhca_dev *dev, bool goes)
 {
@@ -297,7 +297,7 @@ static void wait_for_next(struct rhca_slot *slot, const struct net_device *ndev)
 	forget_oldest_gone();
 }
 
-/* What would be stored of the netdev from now on nobody would take away */
+/* Mark its ports: what is stored for the netdev after this would never be freed */
 static void note_end(const struct net_device *ndev)
 {
 	struct rhca_port *port;
@@ -313,10 +313,10 @@ static void note_end(const struct net_device *ndev)
 /*
  * A netdev is being unregistered or moved to another namespace; its device still exists. Save the
  * settings if the netdev moves, or is hardware, which a reload replaces; also for the other netdevs
- * of the device, which is removed, and for a LAG's other members. A device that is not registered
- * needs no saving: it was made with the kept settings, or its own were saved when it began to move
- * to another RDMA namespace. RTNL held. Returns whether the netdev was in a pair; the caller then
- * kicks the other one.
+ * of the device, which is removed, and for all members of a LAG, even if the netdev is one. A
+ * device that is not registered needs no saving: it was made with the kept settings, or its own
+ * were saved when it began to move to another RDMA namespace. RTNL held. Returns whether the netdev
+ * was in a pair; the caller then kicks the other one.
  */
 bool rhca_slot_netdev_goes(const struct net_device *ndev)
 {

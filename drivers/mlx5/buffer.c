@@ -20,7 +20,7 @@ struct rhca_mlx5_record_page {
 	struct ib_umem *umem;	/* the pinned page */
 	struct mm_struct *mm;	/* owner of the page: a forked child may share the context */
 	u64 start;		/* user address of the page */
-	u32 users;		/* queues with a record there; under @records_lock */
+	u32 users;		/* queues with a record there; under the context's records_lock */
 };
 
 static struct rhca_mlx5_record_page *

@@ -16,7 +16,7 @@
 /*
  * As mlx5_cmd_exec(), whose -EBUSY has two meanings: the firmware reports that a resource is in
  * use, with a status in the answer; or no slot for the command became free for a minute. Turn the
- * latter, which the firmware has not seen, into a timeout.
+ * latter, which the firmware has not seen, into a timeout (-ECANCELED).
  */
 static int exec(struct mlx5_core_dev *mdev, void *in, int in_bytes, void *out,
 		int out_bytes)

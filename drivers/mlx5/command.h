@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Firmware commands, one function each; only congestion.c knows the layout of others. All sleep,
- * and return 0, the errno for the firmware's status (-EINVAL, -ENOMEM, -EIO ...) or the transport's
- * error. Pages, PDs, multicast groups and GIDs are not here: mlx5_core has functions for their
- * commands.
+ * Firmware commands, one function each. Callers do not know their layouts; only those of congestion
+ * control are elsewhere (congestion.c). All sleep, and return 0, the errno for the firmware's
+ * status (-EINVAL, -ENOMEM, -EIO ...) or the transport's error. Pages, PDs, multicast groups and
+ * GIDs are not here: mlx5_core has functions for their commands.
  */
 #ifndef RHCA_MLX5_COMMAND_H
 #define RHCA_MLX5_COMMAND_H
@@ -63,7 +63,7 @@ struct rhca_mlx5_srq_spec {
 	u8 log_entries;		/* its size */
 	u8 log_entry_bytes;	/* of one entry */
 	u32 pd;			/* number of its protection domain */
-	bool is_xrc;		/* it belongs to an XRC domain, as the rest */
+	bool is_xrc;		/* it belongs to an XRC domain; the rest is for these */
 	u32 xrcd;		/* number of its XRC domain */
 	u32 cq;			/* number of the completion queue for receives */
 	u32 user_index;		/* its name in completions */

@@ -147,9 +147,9 @@ static void free_memory(struct rhca_mlx5_cq *cq, struct mlx5_core_dev *mdev)
 }
 
 /*
- * Destroy a CQ that nobody can destroy again. Where the adapter keeps it, it writes completions
- * to the memory of the entries, so they are lost with it, and the UAR. But events find it no
- * more, and when those under way have ended it may be freed.
+ * Destroy a CQ without a chance to retry. If the adapter holds it, it may write completions to the
+ * entries, so leak these and the UAR. But events no longer find it, and once those in progress have
+ * ended it may be freed.
  */
 static int abandon(struct rhca_mlx5_cq *cq, struct mlx5_core_dev *mdev)
 {

@@ -34,8 +34,8 @@ void rhca_mlx5_mark_qp(struct rhca_mlx5 *hca, u32 number, xa_mark_t mark)
 }
 
 /*
- * Do something to each queue pair of a kind. @which: RHCA_MLX5_ANY_QP or RHCA_MLX5_KERNEL_QP:
- * processes may have thousands. @fn: may do what the caller may; the queue pair is not destroyed
+ * Call a function for each queue pair of a kind. @which: RHCA_MLX5_ANY_QP or RHCA_MLX5_KERNEL_QP:
+ * processes may have thousands. @fn: runs in the caller's context; the queue pair is not destroyed
  * meanwhile. @data: for @fn. Any context.
  */
 void rhca_mlx5_for_each_qp(struct rhca_mlx5 *hca, xa_mark_t which,

@@ -23,7 +23,7 @@ static void set_flushed(struct rhca_mlx5_qp *qp, u64 wr_id, struct ib_wc *wc)
 	};
 }
 
-/* The oldest send request, whether it asked for a completion or not */
+/* The oldest send request, whether or not it is signaled */
 static bool flush_send(struct rhca_mlx5_qp *qp, struct ib_wc *wc)
 {
 	const struct rhca_mlx5_request *request;

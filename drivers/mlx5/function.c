@@ -91,7 +91,8 @@ static bool covers(const struct rhca_offer *offer,
 
 /*
  * Bind a function even if its RoCE is off, and offer it as not able: otherwise the in-tree driver
- * would bind it, and serve its netdev.
+ * would bind it, and serve its netdev. Context: devlink's lock is held, so nothing is registered
+ * here.
  */
 static int bind_function(struct auxiliary_device *adev,
 			 const struct auxiliary_device_id *id)

@@ -165,7 +165,7 @@ static void describe_rest(const struct mlx5_core_dev *mdev,
 	attr->local_ca_ack_delay = MLX5_CAP_GEN(mdev, local_ca_ack_delay);
 }
 
-/* Fill in the adapter's limits. */
+/* Fill in the adapter's limits. @attr: as verbs have them. */
 void rhca_mlx5_describe(const struct mlx5_core_dev *mdev,
 			struct ib_device_attr *attr)
 {

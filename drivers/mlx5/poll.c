@@ -49,7 +49,7 @@ static void take_send(struct rhca_mlx5_qp *qp, const struct mlx5_cqe64 *cqe,
 	wc->wr_id = request->wr_id;
 	wc->opcode = request->opcode;
 	wc->byte_len = be32_to_cpu(cqe->byte_cnt);
-	/* Who posts may fill its place from here on */
+	/* From here on its place may be filled by a new request */
 	smp_store_release(&qp->sq.completed, request->number);
 }
 
@@ -180,7 +180,7 @@ int rhca_mlx5_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	first = cq->hw.cons_index;
 	while (polled < num && poll_one(cq, wc + polled))
 		polled++;
-	/* Also where all were of nobody */
+	/* Even if all entries were without a queue pair */
 	if (cq->hw.cons_index != first)
 		mlx5_cq_set_ci(&cq->hw);
 unlock:

@@ -14,7 +14,7 @@
 #include "qp_user.h"
 #include "uar.h"
 
-#define NO_BFREG		BIT(31)	/* the process has its own UAR */
+#define NO_BFREG		BIT(31)	/* none assigned: the process has given its UAR */
 #define MIN_RECV_BYTES_LOG	4
 
 /* For cs_res and cs_req in the queue pair's context: bytes of data in an entry */
@@ -100,10 +100,10 @@ static void take_queues(struct rhca_mlx5_qp_spec *spec,
 }
 
 /*
- * Pin the queues of a process's queue pair, which has the parts that it names. @init: sizes of
- * the receive queue are afterwards what they became. Process context of the owner. Returns 0;
- * -EINVAL or -EOPNOTSUPP for what no adapter, or this driver does not have, and -EINVAL for a UAR
- * that the context does not have; what pinning says.
+ * Pin the queues of a process's queue pair, whose related objects are set already. @init: sizes of
+ * the receive queue are updated to the real ones. Process context of the owner. Returns 0; -EINVAL
+ * or -EOPNOTSUPP for what no adapter, or not this driver, supports, and -EINVAL for a UAR that the
+ * context does not have; an error of pinning.
  */
 int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init,
 		     struct ib_udata *udata)

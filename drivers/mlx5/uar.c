@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * UARs of processes: an object of libmlx5's own, beside the verbs. A process may
- * write any doorbell into a page that it has mapped; the adapter looks whether
- * the queue named there belongs to the same UAR. Nor does the adapter give a UAR back that
- * a queue names: a queue names one of its own context, which stays as long as it does.
+ * UARs of processes: objects of libmlx5, besides those of verbs. A process may write any doorbell
+ * to a page that it has mapped; the adapter checks that the queue in it belongs to the same UAR.
+ * The adapter does not release a UAR that a queue uses: a queue uses one of its own context, which
+ * stays as long as the queue.
  */
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
@@ -30,9 +30,9 @@
 /* A UAR that a process may map */
 struct rhca_mlx5_uar {
 	struct rdma_user_mmap_entry entry;	/* the mapping */
-	refcount_t refs;	/* the mapping, until the last one has gone, and queues */
+	refcount_t refs;	/* the entry, until object and mappings are gone, and queues */
 	struct mlx5_core_dev *mdev;	/* the function */
-	u32 number;		/* how commands name it */
+	u32 number;		/* in commands */
 	bool write_combining;	/* BlueFlame is possible */
 };
 
@@ -147,7 +147,7 @@ struct rhca_mlx5_uar *rhca_mlx5_uar_get(struct rhca_mlx5_ucontext *context, u32 
 	return uar;
 }
 
-/* A queue has gone, or a mapping. @uar: may be NULL. May sleep. */
+/* Drop a reference of a queue or of the mapping. @uar: may be NULL. May sleep. */
 void rhca_mlx5_uar_put(struct rhca_mlx5_uar *uar)
 {
 	if (!uar || !refcount_dec_and_test(&uar->refs))

@@ -23,8 +23,8 @@ int rhca_mlx5_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 }
 
 /*
- * If freeing a domain without a file fails once, ib_core keeps it for ever, as it does not restore
- * the use count: so retry here.
+ * If freeing a domain without a file fails once, ib_core keeps it for ever, as it then counts a
+ * user too many: so retry here.
  */
 static int free_xrcd(struct mlx5_core_dev *mdev, u32 number)
 {

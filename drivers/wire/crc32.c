@@ -18,7 +18,7 @@
 #include "wire/crc32.h"
 #include "wire/crc32_arch.h"
 
-#define VECTOR_BYTES	16	/* the smallest vector; below, only headers use one */
+#define VECTOR_BYTES	16	/* the smallest vector; shorter data uses none, except headers */
 #define MASKED_BYTE	4	/* that rhca_crc32_masked() treats as ones */
 
 /*

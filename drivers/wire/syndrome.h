@@ -11,7 +11,7 @@
 
 /**
  * rhca_credits - Receive requests of a credit code, 9.7.7.2.1, table 46
- * @code: from 2 on two per power of two: that, and one and a half of it
+ * @code: from 2 on two for each power of two: for that, and for one and a half of it
  */
 static inline u32 rhca_credits(u8 code)
 {

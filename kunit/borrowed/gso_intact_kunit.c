@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Blocks to this host are marked, so that UDP leaves them whole, but not their clones. */
+/* Blocks to this host are marked, so that UDP does not segment them, but not their clones. */
 #include <linux/delay.h>
 #include <linux/ip.h>
 #include <linux/netfilter.h>
@@ -49,7 +49,7 @@ static bool is_marked(const struct sk_buff *skb)
 	return skb_shinfo(skb)->gso_type & SKB_GSO_UDP_TUNNEL;
 }
 
-/* What a bridge sends on to its other ports is the same memory */
+/* A clone that a bridge forwards to its other ports shares the memory */
 static void block_to_our_port_is_marked_alone(struct kunit *test)
 {
 	struct sk_buff *ours = block(test, RHCA_UDP_PORT);
@@ -71,7 +71,7 @@ static void block_to_our_port_is_marked_alone(struct kunit *test)
 	kfree_skb(forwarded);
 }
 
-/* --- what the kernel does with it ------------------------------------------- */
+/* --- the kernel's handling of blocks ----------------------------------------- */
 
 #define LOOPBACK_IN	{						\
 	.sin_family = AF_INET,						\
@@ -124,7 +124,7 @@ static void send_block(struct kunit *test)
 	sock_release(sock);
 }
 
-/* Segments that have come; how many packets they came in, @packets says */
+/* Returns the number of segments received; @packets: number of packets they arrived in */
 static int receive_block(struct kunit *test)
 {
 	int patience = 1000;

@@ -174,7 +174,7 @@ static void try_transition(struct test_hca *hca, struct ib_qp *qp, enum ib_qp_st
 
 	put_in(hca, qp, from);
 	test_qp_attr(hca, qp, &plain, next, attr, &needed);
-	/* The state alone, what the way up needs, and one bit too many */
+	/* The state only, then the required attributes, then one bit too many */
 	mask = round == 0 ? IB_QP_STATE : round == 1 ? needed : needed | IB_QP_RATE_LIMIT;
 	ok = ib_modify_qp_is_ok(from, next, qp->qp_type, mask) &&
 	     !(mask & IB_QP_RATE_LIMIT);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which bonds make a LAG, and which member a packet leaves by. */
+/* Which bonds make a LAG, and which member a packet is sent on. */
 #include <net/bonding.h>
 
 #include "core/rules/lag.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The MAC of a multicast GID, and what becomes of a membership without IP. */
+/* The MAC of a multicast GID, and memberships of a netdev that loses IP. */
 #include <linux/etherdevice.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which RoCE versions a netdev can carry; and netdevs to come back to. */
+/* Which RoCE versions a netdev can carry; and remembering netdevs. */
 #include <linux/if_arp.h>
 #include <net/rtnetlink.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Partitions: who may talk to whom, what the file takes, and what QPs do by it. */
+/* Partitions: which keys match, what the file accepts, and the effect on QPs. */
 #include <linux/completion.h>
 #include <rdma/ib_mad.h>
 

@@ -303,7 +303,7 @@ static void attributes_and_ports_are_cleared_apart(struct kunit *test)
 
 	count_packets(hca, 1, 10);
 	count_packets(hca, 2, 100);
-	/* A GET does not look at what is selected */
+	/* A GET ignores CounterSelect */
 	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x12, 1), 0xffff), 10);
 	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x12, 1), 0), 10);
 	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x12, 2), 0), 100);
@@ -319,7 +319,7 @@ static void attributes_and_ports_are_cleared_apart(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x12, 2), 0), 100);
 }
 
-/* The sums are taken one after the other: the multicast packet was in that of all before */
+/* Totals are not read atomically: the multicast packet was in the earlier total of all */
 static void sum_that_is_behind_shows_nothing(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);

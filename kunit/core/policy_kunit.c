@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The words of roce_mode and ud_gid_type, and what they choose. */
+/* The words for roce_mode and ud_gid_type, and their meaning. */
 #include "core/rules/policy.h"
 #include "lib/suite.h"
 
@@ -51,7 +51,7 @@ static void parameter_takes_its_words_only(struct kunit *test)
 }
 
 static const struct mode_case {
-	const char *desc;	/* also what it is called */
+	const char *desc;	/* also its name */
 	enum rhca_roce_mode mode;
 	bool v1;
 	bool v2;

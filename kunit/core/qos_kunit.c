@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Hop limit and priority of packets, and what a DCB APP table says about them. */
+/* Hop limit and priority of packets, and the effect of a DCB APP table. */
 #include <linux/dcbnl.h>
 #include <net/dcbnl.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* States of QPs that nobody modifies: hardware moves them, or the device goes. */
+/* States of QPs that change without modify_qp: by hardware, or at the device's removal. */
 #include "core/qp/qp.h"
 #include "lib/hca.h"
 #include "lib/recording_backend.h"
@@ -59,7 +59,7 @@ static void user_says_where_hardware_moved_a_qp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_qp_state(qp), IB_QPS_RTS);
 }
 
-/* A QP without a port or an address must not be taken for one that has them */
+/* A QP without a port or an address must not be mistaken for one with them */
 static void user_moves_no_qp_by_saying_so(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, without_state(), 1);

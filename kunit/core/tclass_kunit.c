@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Rules for the traffic class: what a line means, which rule counts, what is shown. */
+/* Rules for the traffic class: parsing of lines, which rule applies, and output. */
 #include <linux/inet.h>
 #include <net/ipv6.h>
 

@@ -56,7 +56,7 @@ void test_course(struct kunit *test, const struct test_qp_spec *usual, u32 regio
 	do_let_go(b, NULL);	/* or the region could not be freed */
 }
 
-/* --- the peer asks ------------------------------------------------------------------ */
+/* --- requests of the peer ------------------------------------------------------------ */
 
 static unsigned int put_reth(u8 *to, struct bench *b, const struct request *r)
 {
@@ -171,7 +171,7 @@ void is_nak(struct bench *b, const struct step *s)
 		KUNIT_EXPECT_EQ(b->hca->test, b->sent->extended[0], s->n);
 }
 
-/* With what the buffer has at @va */
+/* Its payload is the buffer's content at @va */
 void is_response(struct bench *b, const struct step *s)
 {
 	if (!look_at_answer(b, s, s->r.opcode))
@@ -275,7 +275,7 @@ void is_left(struct bench *b, const struct step *s)
 		KUNIT_EXPECT_EQ(test, b->sent->opcode, s->r.opcode);
 	if (s->r.opcode == READ_REQUEST)
 		KUNIT_EXPECT_EQ(test, b->sent->payload_bytes, 0);
-	if (s->r.length)	/* of a READ: what its RETH says */
+	if (s->r.length)	/* of a READ: the length in its RETH */
 		KUNIT_EXPECT_EQ(test, get_unaligned_be32(b->sent->extended + 12), s->r.length);
 }
 

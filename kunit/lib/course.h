@@ -13,7 +13,7 @@
 #define BUFFER_BYTES	600
 
 /* Syndromes of table 43 */
-#define NO_CREDITS	0x1f		/* an ACK that says nothing of them */
+#define NO_CREDITS	0x1f		/* an ACK without a credit count */
 #define NAK_PSN		0x60
 #define NAK_INVALID	0x61
 #define NAK_ACCESS	0x62
@@ -33,9 +33,9 @@ struct bench {
 	struct ib_qp *qp;		/* the QP */
 	struct rhca_sw_qp *sw;		/* the same */
 	struct rhca_requester *send;	/* a half of it */
-	struct test_qp_spec spec;	/* what it was made of */
-	struct test_sent *sent;		/* the packet that was looked at last */
-	const struct sock *owner;	/* of one that was looked at before */
+	struct test_qp_spec spec;	/* its attributes */
+	struct test_sent *sent;		/* the packet checked last */
+	const struct sock *owner;	/* of one checked before */
 	bool bh_off;			/* bottom halves are */
 	struct rhca_mem *used;		/* the region, while the test uses it */
 	u32 posted;			/* ID of the last receive request of a course */
@@ -46,7 +46,7 @@ struct bench {
 struct request {
 	u8 opcode;		/* of the BTH, or enum ib_wr_opcode */
 	int psn;		/* behind the first */
-	bool no_ack;		/* no acknowledgement is asked for */
+	bool no_ack;		/* no ACK is requested */
 	u32 payload_bytes;
 	s64 va;			/* from the begin of the buffer */
 	u32 length;
@@ -58,19 +58,19 @@ struct request {
 	int flags;		/* send_flags of a work request besides IB_SEND_SIGNALED */
 };
 
-/* What is done, or looked at */
+/* An action or a check */
 struct step {
 	void (*act)(struct bench *b, const struct step *s);
 	u32 n;			/* syndrome, MSN, number, flags, status or state */
-	const char *text;	/* what is written into a file */
-	struct request r;	/* the request, or what an answer has */
+	const char *text;	/* text to write to a file */
+	struct request r;	/* the request, or fields of an answer */
 };
 
 #define STEP(what, with, ...)	{ .act = (what), .n = (with), .r = { __VA_ARGS__ } }
 /* One that is a statement */
 #define ACT(name, ...)	void name(struct bench *b, const struct step *s) { __VA_ARGS__; }
 
-/* --- the peer asks ---------------------------------------------------------------- */
+/* --- requests of the peer --------------------------------------------------------- */
 
 #define POST(num)		STEP(do_post, num)	/* receive requests */
 #define ASK(...)		STEP(do_ask, 0, __VA_ARGS__)
@@ -104,7 +104,7 @@ struct step {
 #define LEFT(op, at_psn)	STEP(is_left, 0, (op), .psn = (at_psn))
 #define ASKED(at_psn, bytes)	STEP(is_left, 0, READ_REQUEST, .psn = (at_psn), .length = (bytes))
 #define ANY_OPCODE		0xff
-#define ASKS(yes)		STEP(is_asking, yes)	/* it wants to be acknowledged */
+#define ASKS(yes)		STEP(is_asking, yes)	/* it requests an ACK */
 #define DONE(id, with)		STEP(is_done, IB_WC_##with, .length = (id))
 #define DONE_AS(id, what)	STEP(is_done, IB_WC_SUCCESS, IB_WC_##what, .length = (id))
 
@@ -119,7 +119,7 @@ struct step {
 #define QUEUE(says)		STEP(do_queue, NET_XMIT_##says)
 #define CLEAR(at, bytes)	STEP(do_clear, 0, .va = (at), .length = (bytes))
 #define DAMAGE			STEP(do_damage, 0)	/* the next packet that arrives */
-#define FORGET			STEP(do_forget, 0)	/* packets that have left */
+#define FORGET			STEP(do_forget, 0)	/* packets sent so far */
 #define WAIT(ms)		STEP(do_wait, ms)
 /* The region is in use, as by the packet of another QP; or its key is good for none */
 #define USE			STEP(do_use, 0)
@@ -129,7 +129,7 @@ struct step {
 #define BH_ON			STEP(do_bh, false)
 #define NOTE_OWNER		STEP(do_note_owner, 0)	/* of the packet looked at */
 #define OWNED(so)		STEP(is_owned, so)	/* that one has it, too, or else none */
-#define SENT(num)		STEP(is_sent, num)	/* have left, and nobody has looked */
+#define SENT(num)		STEP(is_sent, num)	/* packets sent and not yet checked */
 #define COMES(num)		STEP(is_coming, num)	/* at least so many, soon */
 #define PENDING			STEP(is_pending, 0)	/* nothing has completed */
 #define QUIET			STEP(is_quiet, 0)	/* nor is anything sent */

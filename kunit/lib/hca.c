@@ -122,7 +122,7 @@ static void tap_destroy(void *ndev)
 	tap_free(ndev);
 }
 
-/* A netdev of a piece of hardware, whose driver comes and goes; each may be NULL */
+/* A netdev of a hardware's port, as from a driver that can be unbound; each may be NULL */
 struct net_device *test_netdev_of(struct kunit *test, u32 num,
 				  struct device *parent,
 				  struct devlink_port *port)
@@ -138,7 +138,7 @@ static void unregister_hardware(void *data)
 	platform_device_unregister(data);
 }
 
-/* A piece of hardware, as it looks to its netdevs; gone when the test ends */
+/* Hardware as seen by its netdevs; removed when the test ends */
 struct device *test_hardware(struct kunit *test)
 {
 	struct platform_device *device;
@@ -149,7 +149,7 @@ struct device *test_hardware(struct kunit *test)
 	return &device->dev;
 }
 
-/* A netdev without a device, gone when the test ends */
+/* A netdev without a device, removed when the test ends */
 struct net_device *test_netdev(struct kunit *test, u32 num)
 {
 	return test_netdev_of(test, num, NULL, NULL);
@@ -233,7 +233,7 @@ static void register_hca(struct test_hca *hca,
 	KUNIT_ASSERT_EQ(hca->test, rhca_dev_create(&spec), 0);
 	dev = test_device_get(hca->test, hca->ndev[0]);
 	hca->ibdev = &dev->ibdev;
-	/* What a test does not ask for does not happen */
+	/* Nothing happens that a test does not request */
 	for (i = 0; i < hca->num_ports; i++)
 		dev->ports[i].cc.adp_retrans = false;
 }
@@ -271,14 +271,14 @@ static void find_gid(struct test_hca *hca)
 	KUNIT_ASSERT_TRUE_MSG(hca->test, false, "no RoCE v1 GID");
 }
 
-/* A device by that backend, each port over a netdev of its own; gone when the test ends */
+/* A device of that backend, each port on its own netdev; removed when the test ends */
 struct test_hca *test_hca_create(struct kunit *test, const struct rhca_backend_ops *backend,
 				 u32 num_ports)
 {
 	struct test_hca *hca = test_alloc(test, sizeof(*hca));
 	u32 i;
 
-	rhca_doorbell_gap_ns = 0;	/* what is posted is sent at once */
+	rhca_doorbell_gap_ns = 0;	/* send posted requests at once */
 	hca->test = test;
 	hca->num_ports = num_ports;
 	test_at_end(test, test_hca_destroy, hca);
@@ -299,7 +299,7 @@ void test_hca_remove(struct test_hca *hca)
 	kunit_release_action(hca->test, test_hca_destroy, hca);
 }
 
-/* Of a kind that is known to take blocks whole */
+/* Of a kind that is known to pass blocks on unsegmented */
 static struct rtnl_link_ops veth_ops = { .kind = "veth" };
 
 /*
@@ -318,7 +318,7 @@ void test_hca_speak_v2(struct test_hca *hca)
 	rtnl_unlock();
 }
 
-/* The one on a netdev, or NULL; the test holds the netdev, and nobody else removes it */
+/* The device on a netdev, or NULL; the test holds the netdev, and only the test removes it */
 struct rhca_dev *test_device_of(const struct net_device *ndev)
 {
 	struct rhca_dev *dev = rhca_dev_find(ndev);
@@ -459,7 +459,7 @@ static void attr_rtr(struct test_hca *hca, struct ib_qp *qp,
 	}
 }
 
-/* No ACK timeout: what a test does not ask for does not happen */
+/* No ACK timeout: nothing happens that a test does not request */
 static void attr_rts(struct ib_qp *qp, const struct test_qp_spec *spec,
 		     struct ib_qp_attr *attr, int *mask)
 {
@@ -522,7 +522,7 @@ struct ib_qp *test_qp_in(struct test_hca *hca, enum ib_qp_type type,
 	return qp;
 }
 
-/* The state alone is asked for */
+/* Changes the state only */
 int test_qp_move(struct ib_qp *qp, enum ib_qp_state next)
 {
 	struct ib_qp_attr attr = { .qp_state = next };
@@ -544,7 +544,7 @@ struct rhca_port *test_port(const struct test_hca *hca)
 	return &to_rhca_dev(hca->ibdev)->ports[0];
 }
 
-/* What that of a software device has counted */
+/* Value of a software device's counter */
 u64 test_count(struct test_hca *hca, enum rhca_counter which)
 {
 	return rhca_counter_sum(rhca_port_set(test_port(hca))->values, which);
@@ -756,7 +756,7 @@ struct sk_buff *test_sent_v2(struct test_hca *hca)
 	return skb_dequeue(&tap->sent_v2);
 }
 
-/* What a block, which is consumed, is cut into: a list by skb->next. One packet is itself */
+/* Segment a block, which is consumed: returns a list by skb->next. A single packet is unchanged */
 struct sk_buff *test_segments(struct kunit *test, struct sk_buff *skb)
 {
 	struct sk_buff *list;

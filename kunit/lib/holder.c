@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A client of ib_core whose device is being unregistered until the test says that it may. */
+/* A client of ib_core that delays the unregistration of a device until the test allows it. */
 #include <linux/completion.h>
 #include <linux/jiffies.h>
 

@@ -12,7 +12,7 @@
 
 #define TEST_PACKET_BYTES	(128 + 4096 + 8)	/* the longest */
 
-/* What a packet should be */
+/* Description of a packet */
 struct test_packet {
 	struct rhca_flow flow;		/* network header fields */
 	struct rhca_bth_fields bth;	/* BTH fields; the padding is computed */

@@ -252,7 +252,7 @@ static const struct ib_device_ops recording_verbs = {
 	.query_device	= query_device,
 	.req_notify_cq	= req_notify_cq,
 
-	/* Some are nothing but what ib_core has of them */
+	/* Some consist only of ib_core's part */
 	.size_ib_cq	= sizeof(struct ib_cq),
 	.size_ib_pd	= sizeof(struct ib_pd),
 	INIT_RDMA_OBJ_SIZE(ib_ah, rhca_ah, ibah),

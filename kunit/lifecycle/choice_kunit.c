@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Hardware before software, and software when that goes; the hardware only records. */
+/* Hardware before software, and software once that is removed; the hardware only records. */
 #include <linux/debug_locks.h>
 #include <linux/device.h>
 #include <linux/rtnetlink.h>
@@ -123,7 +123,7 @@ static struct rhca_dev *wait_for(struct bench *b, const struct rhca_backend_ops 
 	return find(b);
 }
 
-/* --- what happens, and what is seen of it ------------------------------------------ */
+/* --- events and checks ---------------------------------------------------------------- */
 
 #define STEP(name, ...)	static void name(struct bench *b, const char *arg) { __VA_ARGS__; }
 #define EXPECT(is)	KUNIT_EXPECT_TRUE_MSG(b->test, is, "at \"%s\"", arg ?: "")
@@ -659,10 +659,10 @@ static void netdev_that_was_unregistered_is_not_known_again(struct kunit *test)
 	user_removes(b, NULL);
 }
 
-/* The device is back when the end of one of its netdevs has been told, and not yet of the other */
+/* The device is back after the event of one netdev's end, and before that of the other */
 static struct {
 	struct notifier_block nb;	/* behind the one of the module */
-	struct bench *b;		/* the bench, whose device is on its way until then */
+	struct bench *b;		/* the bench, whose device is moving until then */
 	const struct net_device *told;	/* the first of the two */
 } way_back;
 
@@ -698,7 +698,7 @@ static void netdev_whose_end_was_told_is_not_known_again(struct kunit *test)
 	user_removes(b, NULL);
 }
 
-/* ib_core parts a device from its netdev after it has said that it leaves */
+/* ib_core unbinds a device from its netdev after clients have seen its removal */
 static void another_driver_that_leaves_delays_a_standin_once(struct kunit *test)
 {
 	struct bench *b = make_bench(test);

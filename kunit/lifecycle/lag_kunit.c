@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Jobs about LAGs that come too late, and files about LAGs where hardware decides. */
+/* Late requests about LAGs, and files about LAGs if hardware decides. */
 #include <linux/device.h>
 
 #include "core/device.h"
@@ -190,7 +190,7 @@ static bool has_returned(const struct net_device *ndev, u32 old)
 	return is;
 }
 
-/* --- what happens to LAGs, and what is seen of it ---------------------------------- */
+/* --- events of LAGs, and checks -------------------------------------------------------- */
 
 #define NETDEVS	4
 
@@ -354,8 +354,8 @@ static const struct course {
 		{ flush }, { due, 1 }, { not_missed, 1 }, { served, 1 }, { hold_ends },
 		{ own, 0 }, { not_due, 1 }, { unserved, 1 }, { goes, 0 } } },
 	/*
-	 * It has no LAG. Set missed first: a look before they are parted gives the pair up, too. It
-	 * is due until the netdev is looked at, which may already have happened
+	 * It has no LAG. Set missed first: a look before they are parted gives the pair up, too.
+	 * The rule is due until the netdev is looked at, which may already have happened
 	 */
 	{ "rule that missed a pair is due when that is given up", {
 		{ missed, 1 }, { pair, 0 }, { unpair, 0 }, { not_missed, 1 }, { kick },

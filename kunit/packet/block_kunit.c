@@ -189,7 +189,7 @@ static struct sk_buff *finish(struct builder *b)
 	return skb;
 }
 
-/* Each is a packet that any receiver takes; returns how many */
+/* Each is a packet that any receiver accepts; returns how many */
 static unsigned int expect_sound(struct builder *b, struct sk_buff *list)
 {
 	struct rhca_rx *rx = test_alloc(b->test, sizeof(*rx));
@@ -229,7 +229,7 @@ static void packets_cut_from_a_block_are_sound(struct kunit *test)
 	}
 }
 
-/* With any number of them, of which the last is shorter */
+/* With any number of packets, the last of which is shorter */
 static void shorter_last_packet_ends_a_block(struct kunit *test)
 {
 	struct builder b;
@@ -349,7 +349,7 @@ static void append_to(struct bench *b, struct ib_qp *qp, u8 opcode, int psn, u32
 static ACT(do_append, append_to(b, b->qp, s->r.opcode, s->r.psn, s->r.payload_bytes))
 static ACT(do_spoil, segment[s->r.va] ^= s->n)
 
-/* Acknowledgements to nobody, the shortest that parse */
+/* ACKs to no QP, the shortest packets that parse */
 static void do_append_many(struct bench *b, const struct step *s)
 {
 	static struct ib_qp nobody = { .qp_num = 0x123456 };
@@ -406,7 +406,7 @@ static void do_recvs(struct bench *b, const struct step *s)
 #define SPOIL(at, bits)	STEP(do_spoil, bits, .va = (at))
 #define MANY(num)	STEP(do_append_many, num)
 #define BYTE		STEP(do_append_byte, 0)
-#define SIZE(bytes)	STEP(do_size, bytes)	/* of its segments, as a process may say */
+#define SIZE(bytes)	STEP(do_size, bytes)	/* of its segments, as a process may set it */
 #define NONE_PARSED	COUNT(RX_DROPPED_NO_QP, 0), COUNT(RX_DROPPED_BAD_LENGTH, 1), \
 			COUNT(RX_DROPPED_TRUNCATED, 0)
 #define REPARTITION	STEP(do_repartition, 0)
@@ -417,7 +417,7 @@ static void do_recvs(struct bench *b, const struct step *s)
 #define READ_AT(slot, bytes)	CLEAR(TARGET + (slot) * SLOT, SLOT), \
 				WR(IB_WR_RDMA_READ, bytes, .va = TARGET + (slot) * SLOT)
 
-/* As if the wire had lost it: what follows is out of sequence, and repeated */
+/* As if lost on the wire: later packets are out of sequence, and retransmitted */
 #define FAULT_IN_THE_MIDDLE(name, at, counts) {						\
 	"fault in the middle loses that packet: " name, .step = {			\
 		RECVS(4), SEG(SEND_ONLY, 0, 64), SEG(SEND_ONLY, 1, 64), SPOIL(at, 0xff), \
@@ -444,7 +444,7 @@ static const struct course courses[] = {
 		SEG(SEND_MIDDLE, 2, MTU), SEG(SEND_LAST, 3, 9), ARRIVE, GOT(3 * MTU + 9),
 		PENDING, PAYLOAD(TARGET, MTU), PAYLOAD(TARGET + 2 * MTU, MTU),
 		PAYLOAD(TARGET + 3 * MTU, 9) } },
-	/* Its payload is copied before anyone knows; the right one replaces it */
+	/* Its payload is copied before the damage is detected; the right one replaces it */
 	{ "damaged middle packet is replaced", .step = {
 		RECVS(1), SEG(SEND_FIRST, 0, MTU), SEG(SEND_MIDDLE, 1, MTU),
 		SEG(SEND_MIDDLE, 2, MTU), SPOIL(100, 0x10), SEG(SEND_MIDDLE, 3, MTU),
@@ -534,7 +534,7 @@ static void packets_of_other_qps_may_be_in_between(struct kunit *test)
 	test_expect_completions(b->hca, 1, 4);
 }
 
-/* What a guest may write into the header of its packet; nobody has checked it */
+/* What a guest may write into the header of its packet, unchecked so far */
 static const struct size_case {
 	const char *desc;
 	unsigned int gso_size;
@@ -584,7 +584,7 @@ static void segment_size_that_lies_is_refused(struct kunit *test)
 static union ib_gid group = { .raw = { 0xff, 0x15, [13] = 1, 2, 5 } };
 static struct ib_qp whole_group = { .qp_num = 0xffffff };
 
-/* Nobody has posted a buffer: what is delivered is counted as lacking one */
+/* No buffer is posted: delivered packets are counted as lacking one */
 static void copies_of_a_block_to_a_group_are_bounded(struct kunit *test)
 {
 	u32 delivered = DIV_ROUND_UP(MAX_COPIES, GROUP_QPS), i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The pool of packet memory: which page is next, and what is done where there is no other. */
+/* The pool of packet memory: which page is next, and what happens if there is no other. */
 #include <kunit/static_stub.h>
 #include <linux/bottom_half.h>
 
@@ -9,7 +9,7 @@
 /* Packets that have taken whole pages of this CPU's pool */
 struct bench {
 	struct kunit *test;				/* the test */
-	struct rhca_piece piece[RHCA_POOL_PAGES];	/* what each has taken */
+	struct rhca_piece piece[RHCA_POOL_PAGES];	/* the memory of each */
 };
 
 static bool memory_is_short;
@@ -34,7 +34,7 @@ static void take_page(struct rhca_piece *piece)
 		rhca_pool_take(RHCA_POOL_PAGE_BYTES, piece);
 }
 
-/* Frees what the packet has taken */
+/* Frees the packet's memory */
 static void give_back(struct rhca_piece *piece)
 {
 	if (piece->page)

@@ -15,7 +15,7 @@
 
 #define QPS		6
 #define SUBJECT		2		/* the QP to which something happens */
-#define FIRST_DEST	0x1000		/* each QP has a peer of its own */
+#define FIRST_DEST	0x1000		/* each QP has its own peer */
 #define ALL		GENMASK(QPS - 1, 0)
 #define GAP_NS		(2 * NSEC_PER_SEC)	/* so that no burst is slower than it */
 #define PATIENCE_MS	5000
@@ -33,12 +33,12 @@ struct bench {
 	struct ib_qp *primer;
 	struct ib_qp *qp[QPS];
 	u32 guest;		/* one whose own source port is not that of the block */
-	u16 block_port;		/* source port of the block that was looked at last */
+	u16 block_port;		/* source port of the block checked last */
 	u16 port;		/* of the single packet likewise */
 	bool in_burst;		/* bottom halves are off */
 };
 
-/* A packet that left */
+/* A packet that was sent */
 struct seen {
 	u32 qp;		/* index of the QP that sent it */
 	u32 nth;	/* how many before it that QP has sent, from its first PSN */
@@ -84,7 +84,7 @@ static struct rhca_sw_qp *sw_qp(struct bench *b, u32 index)
 	return to_sw_qp(ibqp_to_verbs(b->qp[index]));
 }
 
-/* --- what leaves ----------------------------------------------------------------- */
+/* --- what is sent ---------------------------------------------------------------- */
 
 static void post_to(struct bench *b, struct ib_qp *qp, u64 id, u32 bytes)
 {
@@ -172,7 +172,7 @@ static u32 look_at_all(struct bench *b, struct sk_buff *skb,
 	return num;
 }
 
-/* Takes the oldest skb and says how many packets are in it, 0 without one */
+/* Takes the oldest skb and returns how many packets are in it, 0 without one */
 static u32 take(struct bench *b, struct seen *seen)
 {
 	struct sk_buff *skb = test_sent_v2(b->hca);
@@ -257,7 +257,7 @@ static void acknowledge(struct bench *b, u32 index, u32 nth)
 	test_arrive(acknowledgement(b, index, nth), RHCA_V2_IPV6);
 }
 
-/* What happens to a QP whose packet is in a block on its way */
+/* What happens to a QP while its packet is in a block being sent */
 struct meanwhile {
 	struct bench *b;	/* the bench */
 	struct sk_buff *ack;	/* acknowledgement that arrives, or NULL */
@@ -397,7 +397,7 @@ static const struct {
 	{ "one QP has lost packets", {
 		{ do_lose }, BURST, SINGLE(SUBJECT, 0), BLOCK(ALL & ~BIT(SUBJECT), 0), LAST,
 		NONE_DONE } },
-	/* One that is longer needs a block of its own; a shorter one is a block's last */
+	/* A longer one needs its own block; a shorter one is a block's last */
 	{ "of other sizes leave apart", {
 		BEGIN, POST(0, 64), POST(1, 64), POST(2, 68), POST(3, 68), POST(4, 8), POST(5, 8),
 		END, BLOCK(GENMASK(1, 0), 0), BLOCK(GENMASK(4, 2), 0), { is_single, 5, 0 },
@@ -410,7 +410,7 @@ static const struct {
 		BURST, BLOCK(ALL, 0), { find_guest }, ALONE(GUEST), FOLLOWS(GUEST, 1),
 		UPTO(GUEST, 0), ALONE(GUEST), FOLLOWS(GUEST, 2), UPTO(GUEST, 2), ALONE(GUEST),
 		SINGLE(GUEST, 3) } },
-	/* It would have another source port than what it must not overtake */
+	/* It would have another source port than packets that it must not overtake */
 	{ "QP with one under way shares nothing", {
 		BURST, BLOCK(ALL, 0), UPTO(4, 0), UPTO(5, 0), BURST, { is_single, 0, 1 },
 		{ is_single, 1, 1 }, { is_single, 2, 1 }, { is_single, 3, 1 },
@@ -423,7 +423,7 @@ static const struct {
 	{ "completion may come before the block has left", {
 		MEANWHILE(POSTS | ACKED), DONE(SUBJECT, SUCCESS), BLOCK(ALL, 0),
 		SINGLE(SUBJECT, 1), LAST, UPTO(SUBJECT, 1), DONE(QPS + 1, SUCCESS) } },
-	/* Nobody else would look again */
+	/* Nothing else would check again */
 	{ "SQD is drained when the block has left", {
 		MEANWHILE(DRAINS | ACKED), BLOCK(ALL, 0), LAST, { is_drained } } },
 };
@@ -439,7 +439,7 @@ static void lone_packets_leave_in_one_skb(struct kunit *test)
 		end_burst();
 }
 
-/* --- while the block leaves --------------------------------------------------------- */
+/* --- while the block is sent -------------------------------------------------------- */
 
 static bool arrives(struct bench *b, struct seen *seen)
 {
@@ -467,13 +467,13 @@ static void packets_of_a_refused_block_are_sent_again(struct kunit *test)
 	KUNIT_EXPECT_GE(test, test_count(b->hca, RHCA_TX_DROPPED), QPS);
 }
 
-/* A call that another thread makes while the block leaves */
+/* A call of another thread while the block is sent */
 struct verb {
 	struct work_struct work;	/* the thread's */
 	struct bench *b;		/* the bench */
 	struct completion done;		/* it has returned */
 	int ret;			/* what */
-	bool in_time;			/* it had returned before the block left */
+	bool in_time;			/* it had returned before the block was sent */
 };
 
 static void destroy(struct work_struct *work)
@@ -569,7 +569,7 @@ static const struct {
 } refusals[] = { { "sent", false }, { "refused", true } };
 KUNIT_ARRAY_PARAM_DESC(refusal, refusals, desc);
 
-/* What its packet was is no matter of the new connection */
+/* Its old packet does not affect the new connection */
 static void qp_begins_anew_while_the_block_leaves(struct kunit *test)
 {
 	const typeof(refusals[0]) *c = test->param_value;
@@ -657,7 +657,7 @@ static void expect_answer(struct bench *b, u32 index, u8 opcode, u8 syndrome)
 
 static const struct {
 	const char *desc;
-	bool reads;		/* SUBJECT has been asked for a READ before */
+	bool reads;		/* SUBJECT has received a READ request before */
 	u32 psn;		/* of the SEND to it; 0 to the others */
 	bool alone;		/* its answer is */
 	u8 syndrome;
@@ -665,7 +665,7 @@ static const struct {
 	{ "acknowledgements", .psn = 0 },
 	/* The peer would take responses for lost that it has overtaken */
 	{ "acknowledgement behind a response", .reads = true, .psn = 1, .alone = true },
-	/* It would repeat too much, or an acknowledgement before it come too late */
+	/* Else too much would be retransmitted, or an ACK before it be late */
 	{ "NAK", .psn = 3, .alone = true, .syndrome = 0x60 },
 };
 KUNIT_ARRAY_PARAM_DESC(answer, answers, desc);

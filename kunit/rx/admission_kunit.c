@@ -87,7 +87,7 @@ static void routed_address_is_taken_from_any_netdev(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, taken, c->taken);
 }
 
-/* Whoever floods a host costs it no search of all GID tables */
+/* Flooding a host must not cause a search of all GID tables */
 static void packet_to_no_qp_counts_where_it_arrives(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);

@@ -26,7 +26,7 @@ static const struct refusal_case {
 	u8 sent;		/* responses that had been handed to the queue */
 	u8 refused;		/* the first that it did not take */
 	u8 next[NUM_ANSWERED];	/* the response of each READ that has to be sent next */
-	u8 sending;		/* the READ that answering goes on with */
+	u8 sending;		/* the READ that is answered next */
 } refusals[] = {
 	{ "first of all", 10, 0, { 0, 4, 5 }, 0 },
 	{ "in the middle of the oldest", 10, 2, { 2, 4, 5 }, 0 },

@@ -26,11 +26,11 @@ static ACT(is_target, KUNIT_EXPECT_EQ(b->hca->test, *(u64 *)(b->hca->buffer + TA
 /* A READ request begins so many bytes behind the first */
 static ACT(is_from,
 	   KUNIT_EXPECT_EQ(b->hca->test, get_unaligned_be64(b->sent->extended), REMOTE_ADDR + s->n))
-/* No queue is full, and none of what has been sent is timed */
+/* No queue is full, and no packet sent is being timed */
 static ACT(do_path, b->send->rtt = (struct rhca_rtt) { .least = s->n, .smoothed = s->n })
 static ACT(do_holds, b->send->recovery->rule.way = RHCA_PEER_HOLDS)
 
-/* Where losses are recent a READ goes out as requests of 8 packets */
+/* After recent losses a READ is sent as requests of 8 packets */
 static void do_lossy(struct bench *b, const struct step *s)
 {
 	b->send->recovering = true;
@@ -53,7 +53,7 @@ static ACT(do_too_far, rhca_missing_refused(b->send, FIRST_PSN + s->n))
 #define TARGET_IS(value)	STEP(is_target, value)
 #define FROM(bytes)		STEP(is_from, bytes)
 #define PATH(ns)		STEP(do_path, ns)
-#define HOLDS			STEP(do_holds, 0)	/* what comes early, the peer does */
+#define HOLDS			STEP(do_holds, 0)	/* the peer holds early packets */
 #define LOSSY			STEP(do_lossy, 0)
 #define LATE(ns)		STEP(do_late, ns)	/* responses are, by so much */
 #define IS_LATE(yes)		STEP(is_late, yes)	/* they are known to be */
@@ -126,7 +126,7 @@ static const struct course courses[] = {
 	{ "acknowledgement past a READ repeats it, and is not forgotten", .step = {
 		READ_TO(8), SENDS(9), FORGET, ANSWER(1, NO_CREDITS, 1), PENDING, ASKED(0, 8),
 		RESPOND(READ_ONLY, 0, 8), DONE(8, SUCCESS), COMPLETES(9), SENT(0) } },
-	/* Of three READs the first response is lost: what came behind it is not asked for again */
+	/* The first response of three READs is lost: later ones are not requested again */
 	{ "responses behind a missing one are held", .step = {
 		READ_TO(2 * MTU), TWO_READS, RESPOND(READ_LAST, 1, MTU),
 		RESPOND(READ_FIRST, 2, MTU), RESPOND(READ_LAST, 3, MTU),
@@ -152,12 +152,12 @@ static const struct course courses[] = {
 		RESPOND(READ_FIRST, 2, MTU), ASKED(5, 3 * MTU), SENT(0) } },
 	{ "nothing more is asked for where responses are late", .step = {
 		READS_ON(LONG_PATH), LATE(1), LOSE_SOME, ASKED(2, 2 * MTU), SENT(0) } },
-	/* Answers come in the order of requests: that to the oldest has been lost again */
+	/* Answers arrive in the order of requests: that to the oldest was lost again */
 	{ "answer to a later request says lost again", .step = {
 		READS_ON(LONG_PATH), LOSE_SOME, FORGET, RESPOND(READ_FIRST, 4, MTU),
 		ASKED(2, 2 * MTU), RESPOND(READ_MIDDLE, 5, MTU), RESPOND(READ_MIDDLE, 6, MTU),
 		SENT(0), RESPOND(READ_FIRST, 2, MTU), SENT(0) } },
-	/* Once, whatever the peer says again, and only to one that holds what is behind it */
+	/* Once, even if the peer repeats its NAK, and only to a peer that holds later packets */
 	{ "request that is missing need not wait for responses", .step = {
 		READS_ON(LONG_PATH), HOLDS, RESPOND(READ_MIDDLE, 1, MTU), ASKED(0, 4 * MTU),
 		RESPOND(READ_MIDDLE, 2, MTU), RESPOND(READ_LAST, 3, MTU),
@@ -165,7 +165,7 @@ static const struct course courses[] = {
 		RESPOND(READ_MIDDLE, 6, MTU), RESPOND(READ_LAST, 7, MTU), MISSING(8),
 		ASKED(8, 4 * MTU), MISSING(8), SENT(0), RESPOND(READ_FIRST, 0, MTU),
 		DONE(4 * MTU, SUCCESS), COMPLETES(4 * MTU), SENT(0) } },
-	/* What a responder expects only grows: whoever says otherwise has us send nothing */
+	/* A responder's expected PSN only grows: nothing is sent for a NAK of an older one */
 	{ "request is sent again once for all NAKs", .step = {
 		READS_ON(LONG_PATH), HOLDS, RESPOND(READ_MIDDLE, 1, MTU), ASKED(0, 4 * MTU),
 		MISSING(8), ASKED(8, 4 * MTU), MISSING(4), MISSING(8), SENT(0), MISSING(12),
@@ -192,12 +192,12 @@ static const struct course courses[] = {
 		READS_ON(LONG_PATH), RESPOND(READ_LAST, 3, MTU), ASKED(0, 4 * MTU), MISSING(8),
 		SENT(0) } },
 
-	/* What may only be late */
+	/* Packets that may only be late */
 	{ "response that comes twice was late", .step = {
 		TWO_READS, RESPOND(READ_LAST, 1, MTU), ASKED(0, 2 * MTU),
 		RESPOND(READ_FIRST, 0, MTU), IS_LATE(false), RESPOND(READ_FIRST, 0, MTU),
 		IS_LATE(true) } },
-	/* A peer may answer with all that follows, and again what is asked for by itself */
+	/* A peer may answer with all that follows, and separately repeat a requested one */
 	{ "response of two answers says nothing", .step = {
 		TWO_READS, RESPOND(READ_LAST, 1, MTU), ASKED(0, 2 * MTU),
 		RESPOND(READ_FIRST, 0, MTU), RESPOND(READ_LAST, 3, MTU), ASKED(2, 2 * MTU),
@@ -207,11 +207,11 @@ static const struct course courses[] = {
 		RESPOND(READ_LAST, 3, MTU), RESPOND(READ_FIRST, 0, MTU),
 		RESPOND(READ_FIRST, 2, MTU), SENT(0), DONE(2 * MTU, SUCCESS),
 		COMPLETES(2 * MTU) } },
-	/* Then nobody has been silent: it is no probe that comes first */
+	/* The peer was not silent: no probe is sent first */
 	{ "response that does not come is asked for", .step = {
 		TWO_READS, ADP, LATE(100 * NSEC_PER_MSEC), RESPOND(READ_LAST, 1, MTU), SENT(0),
 		COMES(1), ASKED(0, 2 * MTU), COUNT(IMPLIED_NAK_SEQ_ERR, 1) } },
-	/* The local queue has refused the repetition, and then comes what was asked for at first */
+	/* The local queue has rejected the repeated request, then the original response arrives */
 	{ "response is taken before its request is repeated", .step = {
 		READ_TO(2 * MTU), LOCAL_FULL(0), RESPOND(READ_FIRST, 0, MTU),
 		RESPOND(READ_LAST, 1, MTU), COMPLETES(2 * MTU) } },

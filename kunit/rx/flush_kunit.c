@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RDMA FLUSH, IBTA vol. 1, annex A19: what a responder and a requester do about one. */
+/* RDMA FLUSH, IBTA vol. 1, annex A19, in the responder and in the requester. */
 #include <linux/unaligned.h>
 
 #include "lib/course.h"
@@ -104,7 +104,7 @@ static void ask_for_all(struct bench *b)
 	test_ask(b, &(struct request) { FLUSH, .immediate = TO_PERSISTENT | ALL_OF_IT });
 }
 
-/* As if the same memory came again and again */
+/* As if the same memory was in the region again and again */
 static void grow_region(struct bench *b, u64 bytes)
 {
 	struct rhca_mem *mem = mem_of(b);
@@ -124,7 +124,7 @@ static void write_atomically(struct bench *b, int psn)
 		ATOMIC_WRITE, psn, .length = sizeof(u64), .payload_bytes = sizeof(u64) });
 }
 
-/* A commit record must not be there before what it vouches for */
+/* A commit record must not be visible before the data that it covers */
 static void atomic_write_does_not_overtake_a_flush(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -134,7 +134,7 @@ static void atomic_write_does_not_overtake_a_flush(struct kunit *test)
 
 	memset(word, 0xa5, sizeof(*word));
 	grow_region(b, SEVERAL_PORTIONS);
-	local_bh_disable();	/* and no tasklet goes on */
+	local_bh_disable();	/* and no tasklet continues */
 	ask_for_all(b);
 	write_atomically(b, 1);
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);

@@ -61,7 +61,7 @@ static void do_overtake(struct bench *b, const struct step *s)
 	b->sw->recv.reorder.late_psn = FIRST_PSN;
 }
 
-/* The timer still waits when the QP goes */
+/* The timer is still pending when the QP is destroyed */
 static ACT(is_waiting,
 	   KUNIT_EXPECT_TRUE(b->hca->test, rhca_wheel_is_queued(&b->sw->send.recovery->wait_timer)))
 
@@ -70,7 +70,7 @@ static void stop_clock(void *unused)
 	WRITE_ONCE(rhca_test_now, 0);
 }
 
-/* It is that time, and what is held is looked at */
+/* The time has come, and held packets are checked */
 static void do_age(struct bench *b, const struct step *s)
 {
 	test_at_end(b->hca->test, stop_clock, NULL);
@@ -101,7 +101,7 @@ static void do_destroy(struct bench *b, const struct step *s)
 #define BEGIN			(1000ULL * NSEC_PER_SEC)
 #define END			(BEGIN + (u64)RHCA_HOLD_SECONDS * NSEC_PER_SEC)
 
-/* The second request comes first; behind its name what it is, then what it brings */
+/* The second request arrives first; arguments: its name, the request, then its effects */
 #define HAS_ITS_TURN(name, ask, ...) {							\
 	name " has its turn", .step = {							\
 		POST(2), ask, HELD(1), PENDING, NAK(0, NAK_PSN), SILENT(SEND_ONLY, 0, 50), \
@@ -120,7 +120,7 @@ static const struct course courses[] = {
 	HAS_ITS_TURN("FETCH_ADD", ASK(FETCH_ADD, .psn = 1, .swap_add = 1),
 		     RESPONSE(ATOMIC_ACK, 1, 0, 0)),
 
-	/* What may only be late */
+	/* A packet that may only be late */
 	{ "what is late is not asked for", .step = {
 		OVERTAKES(4 * NSEC_PER_SEC), SILENT(WRITE_ONLY, 1, 100), HELD(1),
 		SILENT(WRITE_ONLY, 0, 50), NONE_HELD, SENT(0), WAITING } },
@@ -155,7 +155,7 @@ static const struct course courses[] = {
 	{ "not ready frees what is held", .step = {
 		POST(1), ASK_SEND(1), ASK_SEND(2), ASK_SEND(3), NAK(0, NAK_PSN), ASK_SEND(0),
 		NAK(1, RNR), NONE_HELD, COUNT(RX_HELD_DROPPED, 2),
-		/* What is on the wire is not asked for: all of it comes again */
+		/* Packets on the wire are not requested: all are sent again */
 		ASK_SEND(4), NONE_HELD, SENT(0), POST(4), ASK_SEND(1), ACK(1, ANY), ASK_SEND(2),
 		ACK(2, ANY), ASK_SEND(3), ACK(3, ANY), ASK_SEND(4), ACK(4, ANY) } },
 	{ "fault of what is held ends the connection", .step = {
@@ -207,7 +207,7 @@ static void write_packet(struct bench *b, int i)
 		i, i != PACKETS - 1, MTU, .length = PACKETS * MTU });
 }
 
-/* The peer repeats what it is asked for, and nothing else */
+/* The peer retransmits the requested packets only */
 static void missing_packets_are_asked_for_one_by_one(struct kunit *test)
 {
 	const struct holes_case *c = test->param_value;
@@ -248,7 +248,7 @@ static void pass_over_what_is_held_is_no_harm(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->sw->recv.expected_psn, (FIRST_PSN + PACKETS) & 0xffffff);
 }
 
-/* With a window of two packets nothing else would bring what is missing */
+/* With a window of two packets nothing else would recover the missing one */
 static void duplicate_that_asks_is_answered_while_a_gap_is_open(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -264,7 +264,7 @@ static void duplicate_that_asks_is_answered_while_a_gap_is_open(struct kunit *te
 		write_one(b, 1, 8, false);
 		KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
 	}
-	/* It says what has come, not what is held */
+	/* It acknowledges packets received in order, not held ones */
 	KUNIT_EXPECT_EQ(test, b->sent->psn, (FIRST_PSN + 3) & 0xffffff);
 }
 

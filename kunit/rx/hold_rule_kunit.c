@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* When a responder that holds packets says NAK: sequences of arrivals. */
+/* When a responder that holds packets sends a NAK: sequences of arrivals. */
 #include "lib/suite.h"
 #include "sw/qp/hold_rule.h"
 #include "wire/psn.h"
@@ -13,7 +13,7 @@
  */
 enum place { END, AHEAD, TWICE, NEXT, NEXT_READ, BEFORE, BEFORE_READ, REFUSED, WAITED };
 
-/* What is said about it */
+/* The answer to it */
 enum said { NOTHING, NAK, REPLAY };
 
 /* An arrival, a millisecond after the one before */
@@ -21,14 +21,14 @@ struct step {
 	enum place place;	/* where it stands */
 	u32 psn;		/* of it */
 	u32 expected; /* what is missing: for NEXT when it and all behind it are executed */
-	u32 held;		/* packets that are held then */
-	enum said said;		/* what is said */
-	bool asks;		/* it asks for an acknowledgement, as what is sent again does */
+	u32 held;		/* packets held then */
+	enum said said;		/* the answer */
+	bool asks;		/* it requests an ACK, as retransmitted packets do */
 };
 
 struct rule_case {
 	const char *desc;
-	enum rhca_peer_repeats repeats;	/* what is known in the end */
+	enum rhca_peer_repeats repeats;	/* what is learned by the end */
 	u32 wait_us;			/* likewise */
 	struct step steps[MAX_STEPS];
 };
@@ -37,7 +37,7 @@ struct rule_case {
 #define ONE	RHCA_REPEATS_ONE
 #define ALL	RHCA_REPEATS_ALL
 
-/* The first that was asked for comes twice: it was late by a millisecond */
+/* The first requested packet arrives twice: it was late by a millisecond */
 #define ONE_LATE	{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING }, \
 			{ BEFORE, 10, 12, 0, REPLAY }
 
@@ -198,7 +198,7 @@ static void nak_follows_the_rule(struct kunit *test)
 
 #define GAPS	100
 
-/* Of so many READs that are asked for one in @one_in comes twice */
+/* One in @one_in of the READs requested again arrives twice */
 static u32 wait_of_reads(u32 one_in)
 {
 	struct rhca_reorder reorder;
@@ -218,7 +218,7 @@ static u32 wait_of_reads(u32 one_in)
 	return reorder.wait_ns;
 }
 
-/* The answer to one that was lost may be lost, too: then it comes twice as well */
+/* The answer to a lost one may be lost, too: then it also arrives twice */
 static void reads_are_late_if_most_of_them_come_twice(struct kunit *test)
 {
 	KUNIT_EXPECT_GT(test, wait_of_reads(1), 0);

@@ -20,16 +20,16 @@
 
 static const struct test_qp_spec plain = { .rq_psn = FIRST_PSN, .retries = 7 };
 
-/* What is done on another processor */
+/* Work on another processor */
 struct remote {
 	struct work_struct work;	/* does it */
-	int (*verb)(struct ib_qp *qp);	/* a verb, or NULL: the packet comes */
+	int (*verb)(struct ib_qp *qp);	/* a verb, or NULL: the packet arrives */
 	struct ib_qp *qp;		/* its QP */
 	struct test_hca *hca;		/* the device */
 	struct test_packet packet;
 	struct completion called;	/* the next thing is the call */
 	struct completion returned;	/* it has returned */
-	int result;			/* what it returned; of a query the state */
+	int result;			/* the verb's result; of a query the state */
 	bool frees;			/* the send request's slot, before its completion shows */
 	bool slot_is_free;		/* it was */
 };
@@ -113,7 +113,7 @@ static const struct end_case {
 };
 KUNIT_ARRAY_PARAM_DESC(end, end_cases, desc);
 
-/* As the responder: the completion is visible, and now the acknowledgement goes out */
+/* As the responder: the completion is visible, and now the ACK is sent */
 static void acknowledge(struct remote *remote)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(ibqp_to_verbs(remote->qp));
@@ -149,7 +149,7 @@ static void completed_message_is_acknowledged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sent->psn, FIRST_PSN);
 }
 
-/* As who completes an error: it is visible, and now the state moves */
+/* As after a completion with error: that is visible, and now the state changes */
 static void fail(struct remote *remote, spinlock_t *lock, enum ib_qp_state to)
 {
 	spin_lock_bh(lock);
@@ -185,7 +185,7 @@ static void query_knows_of_errors_that_were_polled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, remote.result, (int)c->state);
 }
 
-/* What completes a request, mostly as failed, and how that is told */
+/* What completes a request, mostly with an error, and its completion */
 struct failure_case {
 	const char *desc;		/* what it is */
 	struct test_packet packet;	/* arrives */

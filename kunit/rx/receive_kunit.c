@@ -15,7 +15,7 @@ static const u8 network_bytes[] = { 40, 28, 48 };
 #define ICRC_BYTES	4
 #define ACK		0x11
 
-/* One packet and what the parser says about it */
+/* One packet and the parser's result */
 struct bench {
 	struct kunit *test;	/* the test */
 	enum rhca_encap encap;	/* its framing */
@@ -52,7 +52,7 @@ static struct bench *setup(struct kunit *test)
 	return b;
 }
 
-/* The network headers say that the packet ends after @bytes */
+/* Set the length in the network headers so that the packet ends after @bytes */
 static void say_length(struct bench *b, unsigned int bytes)
 {
 	struct rhca_flow flow;
@@ -87,7 +87,7 @@ static void packet_that_was_cut_is_refused(struct kunit *test)
 				    RHCA_PARSE_BAD_LENGTH, "%u bytes", len);
 }
 
-/* What the parser must say of a packet whose lengths agree with each other */
+/* The parser's expected result for a packet with consistent lengths */
 static enum rhca_parse wanted_for(struct bench *b, unsigned int len,
 				  unsigned int extended, bool payload)
 {
@@ -190,7 +190,7 @@ static void transport_version_other_than_0_is_refused(struct kunit *test)
 	}
 }
 
-/* Of 256 opcodes 40 are spoken; the 7 that RC leaves reserved are for the responder */
+/* 40 of 256 opcodes are supported; the 7 reserved ones of RC are left to the responder */
 static void opcode_that_is_not_spoken_is_refused(struct kunit *test)
 {
 	unsigned int opcode, refused = 0;
@@ -211,7 +211,7 @@ static void opcode_that_is_not_spoken_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, refused, 256 - 40 - 7);
 }
 
-/* Frames shorter than 60 bytes reach us with what the sender's NIC put behind */
+/* Frames shorter than 60 bytes arrive with padding of the sender's NIC */
 static void ethernet_padding_is_no_payload(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -278,7 +278,7 @@ static void packet_in_pieces_is_parsed_like_a_whole_one(struct kunit *test)
 
 #define FUZZ_ROUNDS	20000
 
-/* Whatever comes: what is accepted lies inside the packet */
+/* For any packet: accepted data is inside the packet */
 static void noise_never_leads_out_of_the_packet(struct kunit *test)
 {
 	struct rnd_state rnd;

@@ -7,7 +7,7 @@
 
 enum what { END, MISSED, ASKED, WATCHED, AGAIN, BROUGHT, CAME, LATE, REPEATED, TWICE, COPY };
 
-/* What is seen of a path */
+/* An event on a path */
 struct event {
 	/*
 	 * a packet is missed, asked for, asked for as a response, sent again with all that
@@ -17,10 +17,10 @@ struct event {
 	enum what what;
 	u32 psn;	/* of it */
 	u32 at;		/* when, us */
-	u32 wait;	/* what is waited for after that, us */
+	u32 wait;	/* the wait after that, us */
 };
 
-/* Asked for at once, and 20 us late */
+/* Requested at once, and 20 us late */
 #define ONE_LATE	{ MISSED, 10, 1, 0 }, { ASKED, 10, 1, 0 }, { LATE, 10, 21, 0 }
 
 static const struct reorder_case {
@@ -86,7 +86,7 @@ static const struct reorder_case {
 };
 KUNIT_ARRAY_PARAM_DESC(reorder, reorder_cases, desc);
 
-/* As a requester does that asks for a response */
+/* As a requester that requests a response */
 static void watch(struct rhca_reorder *reorder, u32 psn)
 {
 	bool alone = rhca_reorder_alone(reorder, psn);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Turns of the responder: no request keeps the softirq that takes it busy for long. */
+/* Turns of the responder: no request keeps the softirq that receives it busy for long. */
 #include <linux/jiffies.h>
 
 #include "lib/course.h"
@@ -48,7 +48,7 @@ static void packets_behind_a_read_cost_no_responses(struct kunit *test)
 	expect_all(b->hca, RESPONSES + 1);
 }
 
-/* Nor do many QPs: what they send at once is counted together */
+/* Nor do many QPs: packets that they send at once are counted together */
 static void many_qps_share_what_is_sent_at_once(struct kunit *test)
 {
 	struct bench *b = setup(test);

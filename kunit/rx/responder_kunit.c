@@ -28,7 +28,7 @@ static struct bench *setup(struct kunit *test)
 	return test_bench_mr(test, &open_qp, REGION_BYTES);
 }
 
-/* --- requests and what follows of them -------------------------------------------- */
+/* --- requests and their results --------------------------------------------------- */
 
 /* A receive request of so many bytes */
 static void do_post_of(struct bench *b, const struct step *s)
@@ -137,7 +137,7 @@ static void is_refused(struct bench *b, const struct step *s)
 #define ENDS_INVALID		REFUSED(1, NAK_INVALID, IB_WC_REM_INV_REQ_ERR)
 #define DENIED			REFUSED(0, NAK_ACCESS, 0)
 
-/* Table 44: requests of which the last is refused */
+/* Table 44: requests, the last of which is refused */
 static const struct course refusals[] = {
 	/* PSN sequence error */
 	REFUSE("a gap", POST(1), ASK(SEND_ONLY, .psn = 1), REFUSED(0, NAK_PSN, 0)),
@@ -184,7 +184,7 @@ static const struct course refusals[] = {
 	REFUSE("READ longer than a message", ASK_READ(0, 0, 0x80000001), INVALID(0)),
 	REFUSE("atomic that is not aligned", ASK(FETCH_ADD, .va = 4), INVALID(0)),
 
-	/* invalid request: what the QP does not allow */
+	/* invalid request: not allowed by the QP */
 	{ "WRITE that the QP forbids", .access = ALL_BUT(WRITE), .step = {
 		ASK_WRITE(0, 0, 8), INVALID(0) } },
 	{ "READ that the QP forbids", .access = ALL_BUT(READ), .step = {
@@ -269,7 +269,7 @@ static const struct course courses[] = {
 	{ "invalidation takes the key away", .step = {
 		POST(1), ASK(SEND_ONLY_INV), ACK(0, 1), RECEIVED(0, IB_WC_WITH_INVALIDATE, 0),
 		ASK_WRITE(1, 0, 8), NAK(1, NAK_ACCESS) } },
-	/* What cannot be held meanwhile, the peer repeats */
+	/* The peer retransmits packets that cannot be held meanwhile */
 	{ "invalidation completes when users have gone", .step = {
 		POST(1), GO_BACK, USE, ASK(SEND_ONLY_INV), UNUSABLE, ASK(WRITE_ONLY, .psn = 1),
 		WAIT(20), QUIET, LET_GO, COMES(1), RECEIVED(0, IB_WC_WITH_INVALIDATE, 0),
@@ -310,7 +310,7 @@ static const struct course courses[] = {
 	{ "fatal NAK stands behind earlier answers", .step = {
 		PAUSE, ASK_READ(0, 0, 2 * MTU), ASK(WRITE_ONLY, .psn = 2, .length = 8,
 						.payload_bytes = 8, .rkey_xor = 0xbad00),
-		/* Neither what follows nor a repetition changes what is to be said */
+		/* Neither later packets nor a repetition change the answer */
 		ASK(WRITE_ONLY, .psn = 3), ASK(WRITE_ONLY, .psn = 2), QUIET, STATE(RTS),
 		RESUME, RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_LAST, 1, MTU, MTU),
 		NAK(2, NAK_ACCESS), STATE(ERR) } },
@@ -327,28 +327,28 @@ static const struct course courses[] = {
 	{ "RNR NAK is withdrawn when the message has its buffer", .step = {
 		PAUSE, ASK(SEND_ONLY), POST(1), ASK(SEND_ONLY, .no_ack = true),
 		RECEIVED(0, 0, 0), RESUME, ACK(-1, 1), QUIET } },
-	/* Of three receives one is left behind the second message: that is what it says */
+	/* One of three receives is left after the second message: the ACK says so */
 	{ "ACK promises no receive twice", .step = {
 		POST(3), PAUSE, ASK(SEND_ONLY), ASK(SEND_ONLY, .psn = 1, .no_ack = true), RESUME,
 		NAK(0, 1), MSN(2) } },
 	{ "response makes an older ACK superfluous", .step = {
 		PAUSE, ASK(WRITE_ONLY), ASK_READ(1, 0, 2 * MTU), RESUME,
 		RESPONSE(READ_FIRST, 1, 0, MTU), RESPONSE(READ_LAST, 2, MTU, MTU), QUIET,
-		/* A younger one goes out behind them */
+		/* A newer one is sent after them */
 		PAUSE, ASK_READ(3, 0, 2 * MTU), ASK(WRITE_ONLY, .psn = 5), RESUME,
 		RESPONSE(READ_FIRST, 3, 0, MTU), RESPONSE(READ_LAST, 4, MTU, MTU), ACK(5, 4) } },
 	{ "repeated answer is no request of the peer", .resources = 1, .step = {
 		ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU), PAUSE, ASK_READ(0, 0, MTU),
 		ASK_READ(1, 0, MTU), QUIET, RESUME, RESPONSE(READ_ONLY, 0, 0, MTU),
 		RESPONSE(READ_ONLY, 1, 0, MTU), STATE(RTS) } },
-	/* A peer that has lost nothing asks so; all of the answer is still to come */
+	/* A peer that has lost nothing requests this; the whole answer is still to be sent */
 	{ "rest of a READ does not shorten an answer that waits", .step = {
 		PAUSE, ASK_READ(0, 0, 3 * MTU), ASK_READ(2, 2 * MTU, MTU), RESUME,
 		RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_MIDDLE, 1, MTU, MTU),
 		RESPONSE(READ_LAST, 2, 2 * MTU, MTU), QUIET,
-		/* When it has been sent, the rest may be asked for */
+		/* When it has been sent, the rest may be requested */
 		ASK_READ(2, 2 * MTU, MTU), RESPONSE(READ_ONLY, 2, 2 * MTU, MTU), QUIET } },
-	/* The peer had the first answer, and took its right to the memory away */
+	/* The peer had the first answer, and its right to the memory is revoked */
 	{ "repeated answer without its key ends nothing", .step = {
 		POST(1), ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU), PAUSE,
 		ASK_READ(0, 0, MTU), ASK(SEND_ONLY_INV, .psn = 1), RESUME, NAK(0, NAK_ACCESS),
@@ -363,7 +363,7 @@ static const struct course courses[] = {
 	{ "UC refuses in silence", .type = IB_QPT_UC, .access = IB_ACCESS_LOCAL_WRITE, .step = {
 		CLEAR(0, 8), ASK(UC | WRITE_ONLY, .length = 8, .payload_bytes = 8),
 		ASK(UC | SEND_ONLY, .psn = 1), QUIET, WORD(0), STATE(RTS) } },
-	/* The receiver's own fault, which nobody but its user can hear of */
+	/* The receiver's own fault, of which only its user is informed */
 	{ "UC fails by a receive with a wrong key", .type = IB_QPT_UC, .region = NONE, .step = {
 		POST_BAD, ASK(UC | SEND_ONLY, .payload_bytes = 8), DONE(1, LOC_PROT_ERR),
 		SENT(0), STATE(ERR) } },
@@ -377,7 +377,7 @@ static const struct course courses[] = {
 		RESPONSE(READ_ONLY, 0, 0, MTU), RIGHTS(IB_ACCESS_REMOTE_WRITE), ASK_READ(0, 0, MTU),
 		SENT(0), STATE(RTS) } },
 
-	/* Datagrams: nobody but the peer of a connection may stop a queue */
+	/* Datagrams: only the peer of a connection may stop a queue */
 	{ "datagram comes with its GRH", .type = IB_QPT_UD, .region = NONE, .step = {
 		POST(1), DATAGRAM(TEST_QKEY, 21), RECEIVED(40 + 21, UD_FLAGS, 0), GRH,
 		PAYLOAD(BUFFER_OFFSET + 40, 21), SENT(0) } },
@@ -407,7 +407,7 @@ static void table_of_nak_actions_is_complete(struct kunit *test)
 
 #define MANY_RECEIVES	400
 
-/* A QP in ERR whose receives have not been flushed: nobody was told of the state */
+/* A QP in ERR whose receives are not flushed: the change was not announced */
 static struct bench *setup_failed(struct kunit *test, u32 entries)
 {
 	struct bench *b = test_alloc(test, sizeof(*b));
@@ -476,7 +476,7 @@ static void failed_qp_gets_all_its_receives_back(struct kunit *test)
 	}
 }
 
-/* Another QP whose late flush takes as long as it likes */
+/* Another QP whose late flush takes any time */
 struct obstacle {
 	struct work_struct work;	/* what it is */
 	struct completion begun;	/* it runs */
@@ -521,7 +521,7 @@ static void first_flush_waits_for_no_late_one(struct kunit *test)
 	rhca_ring_free(unposted);
 }
 
-/* Who polls may see the failure, and make the QP anew, before the flush is begun */
+/* A poller may see the failure, and reset and reuse the QP, before the flush starts */
 static void late_flush_leaves_a_new_life_alone(struct kunit *test)
 {
 	struct rhca_batch batch = { .flush_send = true, .flush_recv = true };
@@ -536,7 +536,7 @@ static void late_flush_leaves_a_new_life_alone(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
 }
 
-/* --- what never reaches the QP ----------------------------------------------------------- */
+/* --- packets that never reach the QP ------------------------------------------------------ */
 
 /* A packet that is not for the QP, and its counter */
 struct foreign_case {
@@ -626,7 +626,7 @@ static s64 address_at_random(struct rnd_state *rnd)
 	}
 }
 
-/* A request that may come next, though not to this address */
+/* A request that could be the next one, though not to this address */
 static void plausible(const struct rhca_responder *recv, u32 pick,
 		      struct request *r)
 {

@@ -23,7 +23,7 @@
 
 /* A block as it arrives */
 static const struct id_case {
-	const char *desc;	/* who has put it together */
+	const char *desc;	/* what has merged it */
 	unsigned int num;	/* packets */
 	u8 psns[MAX_PACKETS];	/* theirs, from the first */
 	u8 ids[MAX_PACKETS];	/* theirs, from the first */
@@ -111,7 +111,7 @@ static bool wrong_icrc(const struct rhca_rx *rx)
 	return false;
 }
 
-/* Whoever sends it need not know anything but an address and a QP number */
+/* Its sender needs only an address and a QP number */
 static void wrong_icrcs_cost_little_more_than_right_ones(struct kunit *test)
 {
 	struct rhca_rx_batch *walk = test_alloc(test, sizeof(*walk));
@@ -148,9 +148,9 @@ static void wrong_icrcs_cost_little_more_than_right_ones(struct kunit *test)
 
 /* A block to several QPs */
 static const struct ahead_case {
-	const char *desc;	/* what is peculiar to it */
+	const char *desc;	/* its peculiarity */
 	u8 to[8];		/* index of the QP of each packet */
-	bool known;		/* each has been looked up when its turn comes, but for the first */
+	bool known;		/* each but the first is looked up before its turn */
 } ahead_cases[] = {
 	{ "each to another", { 0, 1, 2, 0, 1, 2, 0, 1 }, true },
 	{ "two take turns", { 0, 1, 0, 1, 0, 1, 0, 1 } },
@@ -372,12 +372,12 @@ static void key_is_not_in_use_when_the_same_list_invalidates_it(struct kunit *te
 	test_expect_completions(b->hca, 0, 2);
 }
 
-/* Who polls while a list is being taken */
+/* A poller while a list is received */
 static struct watch {
 	struct test_hca *hca;	/* whose CQ */
-	u32 freed;		/* packets that have been taken and freed */
+	u32 freed;		/* packets received and freed */
 	u32 seen;		/* completions found */
-	u32 behind; /* most packets that had been taken with no completion to be seen */
+	u32 behind; /* most packets received without a visible completion */
 } watch;
 
 static void poll_at_end_of_packet(struct sk_buff *skb)

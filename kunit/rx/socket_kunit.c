@@ -19,7 +19,7 @@ static void release(void *data)
 	sock_release(data);
 }
 
-/* Somebody else's socket has the number on a netdev: none that is bound to no device gets it */
+/* Another socket has the port on a netdev: an unbound socket cannot get it then */
 static void take_number(struct kunit *test, int ifindex)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(4791) };
@@ -47,7 +47,7 @@ static void remove_vrf(void *data)
 	free_netdev(data);
 }
 
-/* A netdev that says that it is one */
+/* A netdev that claims to be a VRF */
 static struct net_device *add_vrf(struct kunit *test)
 {
 	struct net_device *ndev = alloc_etherdev(0);

@@ -7,7 +7,7 @@
 
 static const struct test_qp_spec spec = { .initiator_depth = 1, .retries = 7 };
 
-/* Its last CNP came at that time of the monotonic clock */
+/* Set the time of its last CNP, by the monotonic clock */
 static void congest(struct rhca_sw_qp *qp, u64 cnp_at)
 {
 	rhca_rate_begin(&qp->congestion->rate, &qp->base.port->cc, RHCA_RATE_MOST / 2, cnp_at);
@@ -15,7 +15,7 @@ static void congest(struct rhca_sw_qp *qp, u64 cnp_at)
 	WRITE_ONCE(qp->send.has_rate, true);
 }
 
-/* When a CNP came, as seen by who sends now, and what that makes of the rate */
+/* The age of a CNP as seen by the sender, and its effect on the rate */
 static const struct age_case {
 	const char *desc;	/* when */
 	s64 age_ns;		/* of the CNP */
@@ -23,7 +23,7 @@ static const struct age_case {
 } age_cases[] = {
 	{ "just now", 0, true },
 	{ "more than a second ago", 2LL * NSEC_PER_SEC, false },
-	/* Another CPU has taken it since this one looked at the clock */
+	/* Another CPU has received it since this one read the clock */
 	{ "a moment later", -(s64)NSEC_PER_SEC, true },
 };
 KUNIT_ARRAY_PARAM_DESC(age, age_cases, desc);

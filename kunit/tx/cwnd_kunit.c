@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How many packets may be in flight, and what the round-trip time says of a loss. */
+/* How many packets may be in flight, and the round-trip time after a loss. */
 #include <linux/time64.h>
 
 #include "lib/suite.h"
@@ -43,7 +43,7 @@ static void window_halves_once_for_what_was_under_way(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd.packets, 16);
 	rhca_cwnd_lost(&cwnd, psn(32), psn(48));
 	KUNIT_EXPECT_EQ(test, cwnd.packets, 8);
-	/* What was under way has arrived: the next loss is another */
+	/* Packets in flight have arrived: the next loss is a new one */
 	rhca_cwnd_acked(&cwnd, 1, psn(48));
 	rhca_cwnd_lost(&cwnd, psn(40), psn(49));
 	KUNIT_EXPECT_EQ(test, cwnd.packets, 4);
@@ -132,7 +132,7 @@ static void rtt_is_that_of_rfc_6298(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_rtt_timeout(&rtt), 24000);
 }
 
-/* Karn: of a packet that was sent twice nobody knows which one is answered */
+/* Karn: for a packet that was sent twice it is unknown which one is answered */
 static void repeated_packet_is_not_timed(struct kunit *test)
 {
 	struct rhca_rtt rtt = {};
@@ -170,7 +170,7 @@ static void some_are_timed_unless_packets_wait(struct kunit *test)
 	measure(&rtt, 400000, 3);	/* a queue */
 	KUNIT_EXPECT_EQ(test, not_timed(&rtt), 0);
 	measure(&rtt, 10000, 4);
-	rhca_rtt_forget(&rtt, psn(0));	/* what is sent again is timed at once */
+	rhca_rtt_forget(&rtt, psn(0));	/* retransmitted packets are timed at once */
 	KUNIT_EXPECT_EQ(test, not_timed(&rtt), 0);
 }
 

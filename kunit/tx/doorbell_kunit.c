@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Doorbells: what is posted after a pause leaves at once, what follows closely, together. */
+/* Doorbells: requests after a pause are sent at once, those that follow closely, together. */
 #include <linux/ktime.h>
 #include <linux/sched.h>
 
@@ -10,7 +10,7 @@
 #define GAP_NS		U32_MAX
 #define SHORT_GAP_MS	100
 
-/* So many gaps does it take who has posted to many QPs, at most */
+/* The maximum number of gaps for a user that has posted to many QPs */
 #define MOST_GAPS	32
 
 static const struct test_qp_spec spec = { .initiator_depth = 1, .retries = 7 };
@@ -18,7 +18,7 @@ static const struct test_qp_spec spec = { .initiator_depth = 1, .retries = 7 };
 /* What somebody who posts on one processor has posted since follows closely */
 static ktime_t begun;
 
-/* Each case has a thread of its own, so this ends with the case */
+/* Each case has its own thread, so this ends with the case */
 static void stay_on_this_processor(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id())));
@@ -92,7 +92,7 @@ static void expect_after_a_gap(struct bench *b, bool at_once)
 	expect_sent_soon(b, before + 1);
 }
 
-/* A message arrives, and its completion is polled by who has room for so many */
+/* A message arrives, and its completion is polled with room for @room */
 static void give(struct bench *b, u32 psn, int room)
 {
 	struct ib_wc wc[2];
@@ -109,7 +109,7 @@ static void poll_twice(struct bench *b, struct ib_cq *cq, u32 *first, u32 *secon
 	int polled;
 	struct ib_wc wc;
 
-	preempt_disable();	/* or ksoftirqd may come first */
+	preempt_disable();	/* or ksoftirqd may run first */
 	post(b, 1);
 	polled = ib_poll_cq(cq, 1, &wc);
 	*first = test_num_sent(b->hca) - before;
@@ -119,7 +119,7 @@ static void poll_twice(struct bench *b, struct ib_cq *cq, u32 *first, u32 *secon
 	KUNIT_EXPECT_EQ(b->hca->test, polled, 0);
 }
 
-/* Who polls several queues in turn waits only when none of them has anything */
+/* A user that polls several queues in turn waits only when all are empty */
 static void poll_of_an_empty_queue_may_come_after_a_full_one(struct kunit *test)
 {
 	struct ib_cq_init_attr attr = { .cqe = 4 };
@@ -130,7 +130,7 @@ static void poll_of_an_empty_queue_may_come_after_a_full_one(struct kunit *test)
 	other = ib_create_cq(b->hca->ibdev, NULL, NULL, NULL, &attr);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
 	post_first(b);
-	/* A softirq may come in between by chance */
+	/* A softirq may run in between by chance */
 	for (tries = 0; tries < 20 && first; tries++) {
 		give(b, tries, 1);
 		poll_twice(b, other, &first, &second);
@@ -142,7 +142,7 @@ static void poll_of_an_empty_queue_may_come_after_a_full_one(struct kunit *test)
 
 #define MAX_WAITING_QPS	128
 
-/* One after the other, as by somebody who has many peers */
+/* One after the other, as a user with many peers */
 static void qps_wait_for_one_softirq_together(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -156,14 +156,14 @@ static void qps_wait_for_one_softirq_together(struct kunit *test)
 	for (i = 0; i < MAX_WAITING_QPS; i++)
 		post_to(b, others[i], 1);
 	expect_sent_so_far(b, 1);
-	post(b, 1);		/* no more of them: this one is obeyed at once */
+	post(b, 1);		/* no more of them: this one takes effect at once */
 	expect_sent_so_far(b, 2);
 	post_to(b, others[0], 1);
 	expect_sent_so_far(b, 2);
 	local_bh_enable();
 	expect_sent_soon(b, 3 + MAX_WAITING_QPS);
 
-	/* Who has posted to many is waited for longer than a gap, but only once */
+	/* For a user that has posted to many the wait is longer than a gap, but only once */
 	expect_after_a_gap(b, false);
 	expect_after_a_gap(b, true);
 }
@@ -181,7 +181,7 @@ static ACT(do_remove, test_hca_remove(b->hca))
 #define MORE(num)	STEP(do_more, num)
 #define SO_FAR(num)	STEP(is_sent_so_far, num)
 #define AFTER_A_GAP	STEP(is_after_a_gap, 0)
-#define GIVE_ALL	STEP(do_give_all, 0)	/* a completion, of which none is left */
+#define GIVE_ALL	STEP(do_give_all, 0)	/* a completion, after which none is left */
 #define GAP(ns)		STEP(do_gap, ns)
 #define OPEN_WINDOW	STEP(do_open_window, 0)
 #define REMOVE		STEP(do_remove, 0)
@@ -193,14 +193,14 @@ static const struct course courses[] = {
 	{ "requests behind it wait for a softirq", .step = {
 		BH_OFF, FIRST, MORE(3), SO_FAR(1), BH_ON, SENT(4) } },
 	{ "poll of an empty queue lets them leave", .step = { FIRST, MORE(3), PENDING, SENT(4) } },
-	/* Whoever has seen all that was done is not in a burst, how soon he may post */
+	/* A user that has polled all completions is not in a burst, however soon it posts */
 	{ "request after the last completion leaves at once", .step = {
 		FIRST, GIVE_ALL, BH_OFF, MORE(1), SENT(2), MORE(1), SO_FAR(2), BH_ON, SENT(3) } },
 	{ "full block of them does not wait", .step = {
 		OPEN_WINDOW, BH_OFF, FIRST, MORE(31), SO_FAR(1), MORE(1), SENT(33), BH_ON } },
 	{ "none waits where that is switched off", .step = {
 		GAP(0), BH_OFF, MORE(4), SENT(4), BH_ON } },
-	/* And a QP that goes takes with it what waits */
+	/* Destroying a QP drops its waiting requests */
 	{ "QP that waits can be destroyed", .step = { BH_OFF, FIRST, MORE(3), BH_ON, REMOVE } },
 };
 KUNIT_ARRAY_PARAM_DESC(course, courses, desc);

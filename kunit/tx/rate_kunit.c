@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The rate of a QP: what CNPs, time and bytes make of it. */
+/* The rate of a QP after CNPs, time and bytes. */
 #include <linux/time64.h>
 
 #include "lib/suite.h"
@@ -9,9 +9,9 @@
 #define FIRST	8000000		/* 8 Gbit/s */
 #define BEGAN	(1000 * NSEC_PER_SEC)
 #define BYTE_RESET	(32767 * 64)	/* bytes between increases, by default */
-/* What a CNP leaves: alpha / 2^rp_gd, 1023 / 2048, is taken off */
+/* The rate after a CNP: reduced by alpha / 2^rp_gd, 1023 / 2048 */
 #define CUT(rate)	((rate) - (u32)((u64)(rate) * 1023 / 2048))
-/* What the first increase behind it leads to: the target has grown by 5 Mbit/s */
+/* The rate after the first increase after it: the target has grown by 5 Mbit/s */
 #define HALF_BACK	((CUT(FIRST) + FIRST + 5000) / 2)
 
 static const struct rhca_cc defaults = RHCA_CC_DEFAULT;
@@ -42,7 +42,7 @@ enum event {
 	TAKES,		/* so long do @n bytes */
 };
 
-#define ZERO		(-1)	/* 0 is for what is not looked at */
+#define ZERO		(-1)	/* 0 stands for values not checked */
 #define MAX_STEPS	7
 
 static const struct rate_case {
@@ -59,7 +59,7 @@ static const struct rate_case {
 } rate_cases[] = {
 	{ "first CNP halves the rate", {
 		{ TARGET, 2 * FIRST }, { CNP, 0, 1, CUT(FIRST), FIRST, 1023 } } },
-	/* Nothing was gained since the first: it still goes back to where it was */
+	/* The rate has not increased since the first: it still recovers to the old one */
 	{ "CNPs in a row are one", {
 		{ CNP, 0, 1 }, { IGNORED, 0, 50, CUT(FIRST) },
 		{ CNP, 0, 51, CUT(CUT(FIRST)), FIRST } } },
@@ -94,7 +94,7 @@ static const struct rate_case {
 	{ "increase waits for packets", {
 		{ CNP }, { SENT, 15 * PACKET }, { TIME, 0, 2300, CUT(FIRST) }, { SENT, PACKET },
 		{ TIME, 0, 2300, HALF_BACK, .stage = 1 }, { TIME, 0, 2600, HALF_BACK } } },
-	/* At the rate that many CNPs have left, 16 packets take long */
+	/* At the rate after many CNPs 16 packets take long */
 	{ "increase does not wait for ever", {
 		{ CNP }, { TIME, 0, 2399, CUT(FIRST) },
 		{ TIME, 0, 2400, HALF_BACK, .stage = 1 } } },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a requester does about losses, and when it asks: sequences of what it hears. */
+/* A requester's reactions to losses, and how long it waits: sequences of events. */
 #include "lib/suite.h"
 #include "sw/tx/recover.h"
 #include "sw/qp/rtt.h"
@@ -10,30 +10,30 @@
 enum event {
 	END,
 	NAK,		/* @psn is missing */
-	AHEAD,		/* a response with @psn came before @oldest */
+	AHEAD,		/* a response with @psn arrived before @oldest */
 	TWICE,		/* the same, for the second time */
-	MORE,		/* nothing: responses from @oldest to @psn are asked for, too */
+	MORE,		/* nothing: responses from @oldest to @psn are requested, too */
 	ACK,		/* all before @psn is acknowledged, by an acknowledgement */
 	DATA,		/* by a response */
-	PROBE,		/* nothing is heard, @psn is the oldest */
+	PROBE,		/* nothing arrives, @psn is the oldest */
 };
 
 #define NOTHING	RHCA_RECOVER_NOTHING
 #define REPEAT	RHCA_RECOVER_REPEAT
 #define REWIND	RHCA_RECOVER_REWIND
 
-/* Something that is heard */
+/* An event */
 struct step {
 	enum event event;			/* what */
 	u32 psn;				/* of it */
 	u32 us;					/* when, in microseconds */
-	enum rhca_recover_action action;	/* what is done */
+	enum rhca_recover_action action;	/* expected action */
 	u32 oldest;				/* AHEAD, TWICE, MORE: what is missing */
 };
 
 struct recover_case {
 	const char *desc;
-	/* what is so in the end */
+	/* the final state */
 	enum rhca_recover_mode mode;
 	enum rhca_peer_way way;
 	bool sends_new;
@@ -198,7 +198,7 @@ static void loss_is_recovered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_recover_sends_new(&recover), c->sends_new);
 }
 
-/* With memory enough it holds again: it is asked sooner than one that never has */
+/* With enough memory it holds again: it is tried again sooner than one that never held */
 static void who_has_held_is_tried_again_sooner(struct kunit *test)
 {
 	struct rhca_recover recover = { .way = RHCA_PEER_DROPS, .has_held = true };

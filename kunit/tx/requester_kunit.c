@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The requester: which packets a send request becomes, and what answers do. */
+/* The requester: the packets of a send request, and the effect of answers. */
 #include <linux/unaligned.h>
 
 #include "sw/verbs/qp/qp.h"
@@ -160,7 +160,7 @@ static void entries_of_a_list_are_joined(struct kunit *test)
 	}
 }
 
-/* A request asks for 32 packets at most, RHCA_READ_CHUNK */
+/* A READ request is for 32 packets at most, RHCA_READ_CHUNK */
 static void window_bounds_what_is_in_flight(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
@@ -221,7 +221,7 @@ static void datagram_is_one_packet(struct kunit *test)
 	test_expect_wc(b->hca, 0, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, -EMSGSIZE, post_datagram(b, ah, 4097, 0x55));
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
-	/* 10.2.5: the high bit asks for the QP's own key */
+	/* 10.2.5: the high bit selects the QP's own key */
 	KUNIT_EXPECT_EQ(test, 0, post_datagram(b, ah, 1, 0x80000000));
 	look_at_next(b);
 	KUNIT_EXPECT_EQ(test, be32_at(b, 0), TEST_QKEY);
@@ -323,7 +323,7 @@ static void do_spoil(struct bench *b, const struct step *s)
 
 static ACT(do_close, test_netdev_set_up(b->hca->ndev[0], false))
 
-/* Of the oldest request, a READ, all but the last responses have come */
+/* All but the last responses of the oldest request, a READ, have arrived */
 static void do_respond_most(struct bench *b, const struct step *s)
 {
 	const struct rhca_sq *sq = &b->sw->base.sq;
@@ -369,12 +369,12 @@ static void do_respond_most(struct bench *b, const struct step *s)
 #define LOSE_ONE	WRITES(5 * MTU), FORGET, ANSWER(1, NAK_PSN, 0), LEFT(WRITE_MIDDLE, 1), \
 			ASKS(true), DATA(MTU), SENDS(0), SENT(0)
 
-/* The first was good, the second is refused, the third goes with it */
+/* The first succeeds, the second is refused, the third is flushed */
 #define FAILS(name, code, with)	{ name " fails its request and the QP", .step = {		\
 		SENDS(1), SENDS(2), SENDS(3), ANSWER(1, code, 1), DONE(1, SUCCESS),	\
 		DONE(2, with), DONE(3, WR_FLUSH_ERR), STATE(ERR) } }
 
-/* A request asks for 32 packets at most, RHCA_READ_CHUNK; the next begins behind the responses */
+/* A READ request is for 32 packets at most, RHCA_READ_CHUNK; the next starts after these */
 #define READ_OF(name, bytes, next, ...)	{ "READ of " name, .step = {				\
 		OPEN_WINDOW, READS(bytes), __VA_ARGS__, SENT(0), SENDS(0),		\
 		LEFT(SEND_ONLY, next) } }
@@ -422,7 +422,7 @@ static const struct course courses[] = {
 		ANSWER(0x800000, NO_CREDITS, 2), PENDING, ASKED(0x800000 - 32, 32 * MTU) } },
 	{ "unreliable requests complete when sent", .type = IB_QPT_UC, .step = {
 		WRITES(3 * MTU), SENT(3), DONE_AS(3 * MTU, RDMA_WRITE) } },
-	/* A flush goes on in portions, and its user need not wait for the last of them */
+	/* A flush continues in portions, and its user need not wait for the last of them */
 	{ "what waited before SQE is flushed, not sent", .type = IB_QPT_UC, .step = {
 		MOVE(SQD), SENDS(0), SENDS(1), FAIL(SQE), MOVE(RTS), SENT(0),
 		DONE(0, WR_FLUSH_ERR), DONE(1, WR_FLUSH_ERR), SENDS(2), SENT(1),
@@ -431,7 +431,7 @@ static const struct course courses[] = {
 	{ "unreliable requests are whole after half the PSNs", .type = IB_QPT_UC, .step = {
 		SENDS(1), FORGET, SKIP(0x7fffff), SENDS(1), FORGET, SENDS(2 * MTU),
 		LEFT(UC | SEND_FIRST, 0x800001), LEFT(UC | SEND_LAST, 0x800002) } },
-	/* Three at once, over the wrap; an old one changes nothing, one for what was never sent */
+	/* Three at once, over the wrap; an old ACK, or one for an unsent packet, has no effect */
 	{ "acknowledgement completes what it covers", .step = {
 		SENDS(1), SENDS(2), SENDS(3), SENDS(4), PENDING, ANSWER(2, NO_CREDITS, 3),
 		DONE(1, SUCCESS), DONE(2, SUCCESS), DONE(3, SUCCESS), PENDING,
@@ -469,7 +469,7 @@ static const struct course courses[] = {
 	{ "missing packet is not forgotten by a full queue", .step = {
 		WRITES(5 * MTU), FORGET, QUEUE(DROP), ANSWER(1, NAK_PSN, 0), QUEUE(SUCCESS),
 		COMES(1), LEFT(ANY_OPCODE, 1), SENT(0) } },
-	/* After round trips, not after the 4 s of the timeout, and it takes no retry */
+	/* After round trips, not after the 4 s of the timeout, and without using a retry */
 	{ "unanswered packet is repeated early", .step = {
 		ADP, TIMEOUT(20), RTT(20 * NSEC_PER_USEC), WRITES(MTU), COMES(6),
 		RETRIES_LEFT(true), WINDOW(RHCA_CWND_LEAST), OLDEST(0) } },
@@ -488,18 +488,18 @@ static const struct course courses[] = {
 	{ "queue is not drained while a request is repeated", .step = {
 		SENDS(1), DRAIN, QUEUE(DROP), ANSWER(0, NAK_PSN, 0), TOLD(false),
 		QUEUE(SUCCESS), COMES(2), TOLD(false), ANSWER(0, NO_CREDITS, 1), TOLD(true) } },
-	/* Who changes an attribute of a QP in SQD has heard that it is drained */
+	/* A user who changes an attribute of a QP in SQD has got the event that it is drained */
 	{ "drained queue is told of once", .step = {
 		DRAIN, TOLD(true), CHANGE_TIMEOUT(14), TOLD(false), MOVE(RTS), DRAIN,
 		TOLD(true) } },
 	/* It was for an earlier time */
 	{ "drained queue is told of where that is asked for", .step = {
 		DRAIN, TOLD(true), MOVE(RTS), MOVE(SQD), TOLD(false), DRAINING(false) } },
-	/* Who has not asked for the event looks there, 11.2.5.3 */
+	/* Users who have not requested the event query this, 11.2.5.3 */
 	{ "query tells whether the queue is drained", .step = {
 		SENDS(1), DRAINING(false), MOVE(SQD), DRAINING(true), ANSWER(0, NO_CREDITS, 1),
 		DRAINING(false), MOVE(RTS), DRAINING(false) } },
-	/* What is wrong is told when its turn comes: in SQD others wait, too */
+	/* An error is reported in its turn: in SQD other requests wait, too */
 	{ "bad request waits while the queue is drained", .step = {
 		MOVE(SQD), SENDS(1), SPOIL, SENDS(2), STATE(SQD), DRAINING(false), MOVE(RTS),
 		DONE(1, LOC_QP_OP_ERR), STATE(ERR) } },
@@ -509,10 +509,10 @@ static const struct course courses[] = {
 		QUEUE(CN), WRITES(3 * MTU), PAUSED(RHCA_NO_PAUSE), LEFT(ANY_OPCODE, 0),
 		LEFT(ANY_OPCODE, 1), LEFT(ANY_OPCODE, 2), COUNT(TX_DROPPED, 0),
 		COUNT(TX_PACKETS, 3) } },
-	/* Nobody repeats what UC has lost, so nothing else would have it go on */
+	/* UC does not retransmit, so nothing else would make it continue */
 	{ "queue that takes nothing does not stop UC", .type = IB_QPT_UC, .step = {
 		QUEUE(DROP), WRITES((RHCA_SECTION_PACKETS + 36) * MTU), SOON(SUCCESS) } },
-	/* What was refused stays lost, and the rest of the message comes later */
+	/* Rejected packets are lost, and the rest of the message is sent later */
 	{ "UC waits for a full queue", .type = IB_QPT_UC, .step = {
 		QUEUE(DROP), BH_OFF, WRITES(TEST_BUFFER_BYTES),
 		COUNT(TX_DROPPED, RHCA_TX_LIST_PACKETS), QUEUE(SUCCESS), BH_ON, SOON(SUCCESS),
@@ -525,7 +525,7 @@ static const struct course courses[] = {
 	{ "queue that never takes a packet fails its request", .step = {
 		TIMEOUT(8), QUEUE(DROP), SENDS(1), SOON(RETRY_EXC_ERR),
 		COUNT(LOCAL_ACK_TIMEOUT_ERR, 4), STATE(ERR) } },
-	/* What a netdev that is down swallows is not counted as sent */
+	/* Packets discarded by a netdev that is down are not counted as sent */
 	{ "nothing leaves by a netdev that is down", .type = IB_QPT_UC, .step = {
 		CLOSE, SENDS(1), SENT(0), COUNT(TX_PACKETS, 0),
 		COUNT(TX_DROPPED_NO_NETDEV, 1) } },
@@ -562,7 +562,7 @@ TEST_COURSES(requests_and_answers_have_their_consequences, courses, &spec, 0)
 
 #define LONG_BYTES	(40U << 10)
 
-/* Who takes acknowledgements has none of the poster's copying to do */
+/* The context that receives ACKs must not copy for the poster */
 static void long_request_is_left_to_the_processor_that_posts(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
@@ -603,7 +603,7 @@ struct mixed_wr {
 
 #define MAX_MIXED	3
 
-/* @sent packets leave, of which the last one asks for its acknowledgement */
+/* @sent packets are sent, the last of which requests an ACK */
 static const struct mix_case {
 	const char *desc;
 	bool without_credit;
@@ -735,7 +735,7 @@ static void post_many(struct bench *b, struct ib_reg_wr *regs)
 	KUNIT_ASSERT_EQ(b->hca->test, 0, ib_post_send(b->qp, &wr.wr, NULL));
 }
 
-/* Who takes the acknowledgement of the first completes all of them, bottom halves off */
+/* The context that receives the ACK of the first completes all, with bottom halves off */
 static void requests_without_a_packet_do_not_pile_up(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
@@ -844,7 +844,7 @@ static void timeout_of_none_repeats_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->send->retries_left, spec.retries);
 }
 
-/* Whoever posts may hold a lock that the handler of its events takes */
+/* The poster may hold a lock that the handler of its events takes */
 static void event_of_a_verb_is_raised_behind_it(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);

@@ -40,7 +40,7 @@ static u32 most_of(u32 mtu)
 	return min(MOST_PACKETS, MOST_BYTES / mtu);
 }
 
-/* Each case has a thread of its own, so this ends with the case */
+/* Each case has its own thread, so this ends with the case */
 static struct test_hca *setup(struct kunit *test)
 {
 	struct test_hca *hca;
@@ -93,8 +93,8 @@ static void post_sends_no_more_than_that(struct kunit *test)
 struct between {
 	struct tasklet_struct task;	/* behind that in the list of the CPU */
 	struct test_hca *hca;		/* where it sends */
-	u32 seen;			/* packets that had left when @task ran last */
-	u32 most;			/* that left between two runs */
+	u32 seen;			/* packets sent when @task ran last */
+	u32 most;			/* packets sent between two runs, at most */
 	u32 runs;			/* how many there were */
 };
 

@@ -32,7 +32,7 @@ static void post_delay_is_not_put_off_by_an_older_pause(struct kunit *test)
 			(s64)turn->not_before);
 }
 
-/* The test's netdev keeps what it is sent: nothing ever leaves */
+/* The test's netdev keeps all packets: none is ever transmitted */
 static void what_is_under_way_is_bounded(struct kunit *test)
 {
 	struct bench *b = test_bench(test, IB_QPT_UC, &spec, IB_QPS_RTS);

@@ -17,7 +17,7 @@
 
 enum event_type { BY_KICK, BY_END, BY_TIMER, BY_BLOCK, BY_POP, BY_DROP, BY_VISIT, BY_DEATH };
 
-/* What happens to a word */
+/* An event of a word */
 struct event {
 	enum event_type type;	/* which function of turn.h */
 	u8 a;			/* its first argument */
@@ -144,7 +144,7 @@ static void word_becomes_what_the_table_says(struct kunit *test)
 
 /* --- all words, all events ------------------------------------------------------ */
 
-/* What a word can be at all */
+/* Is this a possible word? */
 static bool is_valid(u32 word)
 {
 	enum rhca_turn_state state = rhca_turn_state(word);
@@ -157,15 +157,15 @@ static bool is_valid(u32 word)
 		return false;
 	if (state == RHCA_TURN_TIMED ? !pause : pause)
 		return false;
-	if (state == RHCA_TURN_IDLE && kicks)	/* a kick that nobody will see */
+	if (state == RHCA_TURN_IDLE && kicks)	/* a kick that would be lost */
 		return false;
 	if (state == RHCA_TURN_QUEUED && !(word & LISTED))	/* in no tasklet's list */
 		return false;
-	/* What is being destroyed is not waiting for anything */
+	/* A dying QP is not waiting for anything */
 	return !(word & DYING) || state == RHCA_TURN_IDLE || state == RHCA_TURN_RUNNING;
 }
 
-/* Who calls the functions of turn.h does so only then */
+/* Callers of the functions of turn.h observe this */
 static bool may_happen(u32 word, const struct event *event)
 {
 	enum rhca_turn_state state = rhca_turn_state(word);
@@ -191,7 +191,7 @@ static bool may_happen(u32 word, const struct event *event)
 	}
 }
 
-/* One owner: a turn begins only where none is, and who begins it is told */
+/* One owner: a turn starts only if there is none, and the caller that starts it is told */
 static bool owner_is_right(u32 word, const struct event *event,
 			   const struct rhca_turn_step *next)
 {
@@ -204,7 +204,7 @@ static bool owner_is_right(u32 word, const struct event *event,
 	       !(was && next->act == RHCA_ACT_RUN);
 }
 
-/* Who makes it LISTED puts it into a list, and nobody else does */
+/* Only the caller that sets LISTED adds it to a list */
 static bool list_is_right(u32 word, const struct event *event,
 			  const struct rhca_turn_step *next)
 {
@@ -215,7 +215,7 @@ static bool list_is_right(u32 word, const struct event *event,
 	       leaves == (event->type == BY_POP || event->type == BY_DROP);
 }
 
-/* Who makes it TIMED starts the timer */
+/* The caller that sets TIMED starts the timer */
 static bool timer_is_right(u32 word, const struct rhca_turn_step *next)
 {
 	bool begins = rhca_turn_state(word) != RHCA_TURN_TIMED &&
@@ -243,7 +243,7 @@ static bool kicks_are_right(u32 word, const struct event *event,
 	       event->type == BY_DROP || (next->word & kicks) == kicks;
 }
 
-/* Of what is being destroyed nothing begins, and it stays so */
+/* A dying QP starts nothing, and stays dying */
 static bool death_is_right(u32 word, const struct rhca_turn_step *next)
 {
 	return !(word & DYING) || ((next->word & DYING) && next->act != RHCA_ACT_RUN &&

@@ -72,7 +72,7 @@ static void unbind(struct bench *b)
 	rhca_call_counter_unbind(b->hca->ibdev->ops.counter_unbind_qp, b->ibqp, 1);
 }
 
-/* As ib_core lets a counter go: it notes the values first */
+/* As ib_core frees a counter: it reads the values first */
 static void release(struct bench *b)
 {
 	const struct ib_device_ops *ops = &b->hca->ibdev->ops;
@@ -190,7 +190,7 @@ static void binding_outlives_a_change_of_port_attributes(struct kunit *test)
 	end_binding(b);
 }
 
-/* ib_core wants optional ones last, and off */
+/* ib_core requires optional ones last, and off */
 static void every_counter_has_a_name_and_its_place(struct kunit *test)
 {
 	struct bench *b = make_bench(test);

@@ -77,7 +77,7 @@ static struct bench *setup(struct kunit *test)
 	return b;
 }
 
-/* Messages @from to @to - 1 come in, each into a receive request */
+/* Messages @from to @to - 1 arrive, each for a receive request */
 static void complete_receives(struct bench *b, u32 from, u32 to)
 {
 	struct test_packet p = { .bth = { .opcode = SEND_ONLY, .pkey = 0xffff,
@@ -117,7 +117,7 @@ static void overrun_fails_every_qp_of_the_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&b->of_busy.cq_err), 1);
 	KUNIT_EXPECT_TRUE(test, fails(b->busy));
 	KUNIT_EXPECT_TRUE(test, fails(b->idle));
-	/* Both went to ERR, one behind the other, and tell it afterwards: once */
+	/* Both moved to ERR, one after the other, and report it afterwards: once */
 	KUNIT_EXPECT_TRUE(test, is_told(&b->of_busy.fatal));
 	KUNIT_EXPECT_TRUE(test, is_told(&b->of_idle.fatal));
 	msleep(50);
@@ -143,7 +143,7 @@ static void cq_in_error_takes_no_completion(struct kunit *test)
 	}
 	KUNIT_EXPECT_TRUE(test, fails(b->busy));
 	KUNIT_EXPECT_EQ(test, ib_poll_cq(b->cq, ARRAY_SIZE(wc), wc), 0);
-	/* But for what ib_drain_rq() waits for */
+	/* Except the request that ib_drain_rq() waits for */
 	test_post_recv(b->hca, b->busy, 77, 0, 64);
 	KUNIT_ASSERT_EQ(test, ib_poll_cq(b->cq, ARRAY_SIZE(wc), wc), 1);
 	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_WR_FLUSH_ERR);
@@ -163,7 +163,7 @@ static void qp_of_a_cq_in_error_stays_in_reset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_qp_state(b->busy), IB_QPS_RESET);
 }
 
-/* What is in the queue of a QP that has gone points to nothing */
+/* Completions left in the queue would point to a freed QP */
 static void completions_go_with_their_qp(struct kunit *test)
 {
 	struct bench *b = setup(test), other = *b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Who gets what is sent to a multicast group, and what the netdev knows of it. */
+/* Which QPs get datagrams to a multicast group, and the groups of the netdev. */
 #include <linux/etherdevice.h>
 #include <linux/ipv6.h>
 
@@ -158,7 +158,7 @@ static void group_is_one_of_its_port(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
 }
 
-/* IPv6 says of a packet that the VRF stands for which netdev it came by */
+/* For a packet on a VRF, IPv6 notes the netdev below that it arrived on */
 static void packet_of_a_vrf_is_for_the_netdev_below(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
@@ -179,7 +179,7 @@ static void packet_of_a_vrf_is_for_the_netdev_below(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
 }
 
-/* An adapter receives for its groups itself; what reaches the stack is not for us */
+/* An adapter receives for its groups itself; packets that reach the stack are not for us */
 static void group_of_another_backend_is_not_ours(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);

@@ -113,7 +113,7 @@ static struct rhca_mem *region_of_pages(struct kunit *test)
 	int i;
 
 	mem->pages = test_alloc(test, NUM_PAGES * sizeof(*mem->pages));
-	/* Never looked into: only told apart */
+	/* Never dereferenced: only compared */
 	for (i = 0; i < NUM_PAGES; i++)
 		mem->pages[i] = first + 100 * i;
 	mem->kind = RHCA_MEM_USER;

@@ -114,11 +114,11 @@ static void use_goes_on_with_the_same_key(struct kunit *test)
 struct verb {
 	struct work_struct work;			/* calls it */
 	int (*call)(struct bench *b, void *object);	/* the verb */
-	void *object;					/* what it is called for */
+	void *object;					/* its argument */
 	struct bench *b;				/* whose objects */
-	int ret;					/* what it returned */
+	int ret;					/* its result */
 	struct task_struct *task;			/* the thread that calls it */
-	unsigned long switches; /* how often that had gone to sleep before */
+	unsigned long switches; /* how often that had slept before */
 	struct completion done;				/* it has returned */
 };
 
@@ -407,7 +407,7 @@ static struct page *first_page(struct bench *b)
 	return page;
 }
 
-/* What has been mapped since is behind the key now */
+/* The key refers to the memory mapped since */
 static void register_again(struct bench *b)
 {
 	struct ib_reg_wr reg = {

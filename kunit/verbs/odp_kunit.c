@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Pages of a process that nobody has pinned: which can be had, and which cannot. */
+/* Unpinned pages of a process: which can be faulted in, and which cannot. */
 #include <linux/mman.h>
 #include <linux/mm.h>
 #include <rhca/compat.h>
@@ -71,7 +71,7 @@ static void page_comes_when_it_is_asked_for(struct kunit *test)
 	finish(b);
 }
 
-/* One who needs the bad page as well has failed, and nobody else */
+/* Only a user that needs the bad page, too, has failed */
 static void good_page_comes_beside_a_bad_one(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -87,7 +87,7 @@ static void good_page_comes_beside_a_bad_one(struct kunit *test)
 
 #define LONGEST_PAUSE_MS	DIV_ROUND_UP(RHCA_PAGE_FAULT_MOST_NS, NSEC_PER_MSEC)
 
-/* Or it would be asked for again, for ever */
+/* Otherwise it would be requested again, for ever */
 static void who_comes_after_the_longest_pause_hears_of_a_bad_page(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -109,7 +109,7 @@ static void who_comes_after_the_longest_pause_hears_of_a_bad_page(struct kunit *
 
 static const struct test_qp_spec plain = { .retries = 7 };
 
-/* What the last one waited for says nothing of the next one's pages */
+/* The last connection's pauses do not apply to the next one's pages */
 static void connection_begins_with_a_short_pause(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
@@ -123,7 +123,7 @@ static void connection_begins_with_a_short_pause(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_fault_pause(&qp->recv.fault_ns), RHCA_PAGE_FAULT_NS);
 }
 
-/* They come again when they are asked for */
+/* They are faulted in again when they are requested */
 static void lose_pages(struct bench *b)
 {
 	KUNIT_ASSERT_EQ(b->hca->test, b->at,
@@ -131,7 +131,7 @@ static void lose_pages(struct bench *b)
 				MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
 }
 
-/* What is lost is sent again when its page is there, not when the peer has been asked again */
+/* A lost packet is retransmitted when its page is there, not after another probe of the peer */
 static void lost_packet_waits_for_its_page_alone(struct kunit *test)
 {
 	struct bench *b = setup(test);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a QP costs the kernel beside its rings, and that it has what it was asked for. */
+/* The kernel memory of a QP besides its rings, and that it has what was requested. */
 #include <linux/slab.h>
 
 #include "lib/hca.h"
@@ -83,7 +83,7 @@ static void responder_resources_are_as_many_as_asked_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sw_qp->recv.num_resources, c->room);
 }
 
-/* In SQD their number may change; answers that were given stay known, 9.7.5.1 */
+/* In SQD their number may change; earlier answers are kept, 9.7.5.1 */
 static void resources_keep_what_they_know_when_they_grow(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);

@@ -160,7 +160,7 @@ static void transport_hears_of_a_qp_in_order(struct kunit *test)
 	struct ib_qp *qp = test_qp(b->hca, IB_QPT_RC);
 
 	KUNIT_EXPECT_EQ(test, ib_post_send(qp, &wr, NULL), -EINVAL);
-	/* A receive that is posted before ERR is nobody's business */
+	/* A receive that is posted before ERR is not reported to the transport */
 	test_qp_bring_up(b->hca, qp, &plain, IB_QPS_RTS);
 	test_post_recv(b->hca, qp, 1, 0, 16);
 	KUNIT_EXPECT_EQ(test, ib_post_send(qp, &wr, NULL), 0);
@@ -174,13 +174,13 @@ static void transport_hears_of_a_qp_in_order(struct kunit *test)
 	expect_calls(test, life_of_a_qp, ARRAY_SIZE(life_of_a_qp));
 }
 
-/* Not by query_qp: what it asks of the software's half nobody has set up here */
+/* Not by query_qp, which needs state of the software's half that is not set up here */
 static int state_of(struct ib_qp *qp)
 {
 	return READ_ONCE(ibqp_to_verbs(qp)->state);
 }
 
-/* The data path may move a QP to ERR while a modify is under way to it */
+/* The data path may move a QP to ERR during a modify */
 static void modify_from_a_state_that_has_gone_is_refused(struct kunit *test)
 {
 	struct bench *b = make_bench(test);

@@ -114,7 +114,7 @@ static void last_wqe_is_told_once(struct kunit *test)
 	ib_destroy_qp(qp);
 }
 
-/* The data path's error comes when the change has been stored and not been shown */
+/* The data path's error occurs when the change is stored but not yet visible */
 static struct rhca_transport_ops failing_transport;
 static const struct rhca_transport_ops *real_transport;
 
@@ -174,7 +174,7 @@ static void refused_change_of_path_is_not_in_force(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, path, rcu_access_pointer(verbs->path));
 }
 
-/* Whoever uses the QP again would take them for those of its new requests */
+/* A new user of the QP would take them for those of its own requests */
 static void reset_takes_completions_away(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);

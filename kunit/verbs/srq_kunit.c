@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared receive queues: what their creation says, and whose memory requests name. */
+/* Shared receive queues: results of their creation, and the domain of requests' memory. */
 #include "lib/hca.h"
 
 #define MAX_WR	4
@@ -7,7 +7,7 @@
 
 static const struct test_qp_spec spec = { .access = IB_ACCESS_LOCAL_WRITE };
 
-/* An SRQ in a domain of its own, and a QP in another that takes from it */
+/* An SRQ in its own domain, and a QP of another domain that uses it */
 struct bench {
 	struct test_hca *hca;	/* the device, whose domain is the QP's */
 	struct ib_pd *pd;	/* domain of the SRQ */
@@ -43,7 +43,7 @@ static struct bench *setup(struct kunit *test)
 	return b;
 }
 
-/* A request of one entry is posted, and a message comes in @packets for it */
+/* Post a request of one entry, and receive a message for it in @packets */
 static void receive(struct bench *b, u32 lkey, u32 packets)
 {
 	static const u8 opcodes[] = { SEND_FIRST, SEND_MIDDLE, SEND_LAST };
@@ -62,7 +62,7 @@ static void receive(struct bench *b, u32 lkey, u32 packets)
 	}
 }
 
-/* IBTA vol. 1, 10.2.3: what is posted to an SRQ names memory of its domain */
+/* IBTA vol. 1, 10.2.3: requests on an SRQ use memory of the SRQ's domain */
 static void domain_of_the_queue_counts(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -92,7 +92,7 @@ static void limit_is_of_no_account_at_creation(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0);
 }
 
-/* It has room for more than was asked for, and than may be asked for */
+/* It has room for more than was requested, and than may be requested */
 static void longest_queue_may_have_a_limit(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);

@@ -21,7 +21,7 @@ static const struct variant {
 
 KUNIT_ARRAY_PARAM_DESC(variant, variants, desc);
 
-/* What was in use comes back at the end */
+/* Restores the usual choice at the end */
 static void choose_auto(void *unused)
 {
 	rhca_crc32_choose("auto");
@@ -80,7 +80,7 @@ static u32 run_copy(u32 crc, void *to, const void *from, unsigned int bytes)
 	return crc;
 }
 
-/* Each length meets each alignment of the longest vector, and some CRC of what was before */
+/* Each length with each alignment of the longest vector, and some initial CRC */
 static void crc32_of_any_range_is_the_kernels(struct kunit *test)
 {
 	u8 *data = some_bytes(test);

@@ -90,7 +90,7 @@ static u32 icrc_by_flow(const struct rhca_icrc_flow *flow, bool vectors,
 	return le32_to_cpu(rhca_icrc_final(crc));
 }
 
-/* The headers of another packet tell what the ICRC begins with */
+/* The initial ICRC is taken from the headers of another packet */
 static void icrc_goes_on_from_a_packet_before(struct kunit *test)
 {
 	const struct icrc_vector *v = test->param_value;
@@ -117,7 +117,7 @@ static void icrc_goes_on_from_a_packet_before(struct kunit *test)
 	}
 }
 
-/* A byte of which bits may change on the way */
+/* A byte with bits that may change on the way */
 struct masked_byte {
 	unsigned int offset;	/* from the network header */
 	u8 bits;		/* those bits */
@@ -151,7 +151,7 @@ static u8 masked_bits(enum rhca_encap encap, unsigned int offset)
 	return 0;
 }
 
-/* And is what scapy computes, whatever the others are */
+/* And equals scapy's, whatever the other bits are */
 static void icrc_covers_every_bit_that_stays(struct kunit *test)
 {
 	const struct icrc_vector *v = test->param_value;

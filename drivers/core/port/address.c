@@ -117,7 +117,7 @@ int rhca_address_resolve(struct rhca_dev *dev, const struct rdma_ah_attr *attr,
 			    address);
 }
 
-/* Is the type of the handle's GID what ud_gid_type asks for? */
+/* Is the type of the handle's GID the one that ud_gid_type demands? */
 static bool ud_type_fits(enum ib_gid_type type)
 {
 	switch (rhca_policy.ud_gid_type) {

@@ -144,7 +144,7 @@ enum ib_mtu rhca_port_mtu(struct rhca_port *port)
 	return mtu;
 }
 
-/* The port's number of GIDs; two netdevs share the table, as on adapters. */
+/* Number of GIDs of a port; two netdevs share the table, as on adapters. */
 static u32 num_gids(const struct rhca_port *port)
 {
 	u32 num = port->dev->caps.num_gids;

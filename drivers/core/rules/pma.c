@@ -185,8 +185,8 @@ void rhca_pma_encode(enum rhca_pma_attribute attribute,
 EXPORT_SYMBOL_IF_KUNIT(rhca_pma_encode);
 
 /*
- * What a counter shows. Sums are not taken at one moment: one that is behind what it had when
- * the counter was set shows nothing.
+ * The value that a counter shows. Totals are not read atomically: one that is below its value at
+ * the time the counter was set shows 0.
  */
 u64 rhca_pma_shown(u64 total, u64 zero)
 {
@@ -196,8 +196,8 @@ u64 rhca_pma_shown(u64 total, u64 zero)
 }
 
 /*
- * Set the counters that CounterSelect of @data names. @totals: everything counted until now.
- * @zero: moved so that a counter shows what it was set to.
+ * Set the counters selected by CounterSelect of @data. @totals: everything counted until now.
+ * @zero: moved so that a counter shows the value set.
  */
 void rhca_pma_set(enum rhca_pma_attribute attribute, const u8 *data,
 		  const struct rhca_pma_values *totals,

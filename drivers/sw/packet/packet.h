@@ -75,7 +75,10 @@ static inline unsigned int rhca_segment_bytes(const struct rhca_packet *packet)
 }
 
 /**
- * source; may change meanwhile
+ * rhca_packet_copy - Append payload
+ * @packet: after rhca_packet_protect()
+ * @from: bytes that may change while they are copied
+ * @bytes: their number; in total the packet's payload_bytes
  */
 static inline void rhca_packet_copy(struct rhca_packet *packet, const void *from,
 				    unsigned int bytes)

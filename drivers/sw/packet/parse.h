@@ -37,11 +37,11 @@ struct rhca_rx {
 	bool in_place;		/* its payload is already copied, see early_copy.c */
 	/* Connected QP to which earlier packets of its block were admitted, or NULL */
 	const struct rhca_verbs_qp *admitted_to;
-	struct rhca_port *port;		/* it came to */
-	int ifindex;		/* netdev that it arrived by; below a VRF that has taken it */
-	u16 pkey_index;		/* the entry of the port's table that let it in; QP1 only, else 0 */
+	struct rhca_port *port;		/* port that received it */
+	int ifindex;		/* netdev it arrived on, even if enslaved to a VRF */
+	u16 pkey_index;		/* matching entry of the port's table; QP1 only, else 0 */
 	u16 gid_index;		/* of the destination in the port's table; QP1 only */
-	u8 copy[RHCA_MAX_HEADER_BYTES] __aligned(8);	/* headers that were not in one piece */
+	u8 copy[RHCA_MAX_HEADER_BYTES] __aligned(8);	/* headers that were not contiguous */
 };
 
 /* What is wrong with a packet */

@@ -6,7 +6,7 @@
 #include <linux/mm.h>
 #include <linux/sizes.h>
 
-/* Half a block, or a page where that is more */
+/* Half a block, or a page if that is larger */
 #define RHCA_POOL_PAGE_BYTES	(PAGE_SHIFT < 15 ? SZ_32K : PAGE_SIZE)
 #define RHCA_POOL_PAGES		(SZ_512K / RHCA_POOL_PAGE_BYTES)	/* a send window */
 

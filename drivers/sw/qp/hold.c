@@ -30,14 +30,14 @@ static LIST_HEAD(holds);
 static DEFINE_SPINLOCK(holds_lock);	/* protects @holds; innermost */
 
 /*
- * Control block of a packet that is held. What it was found to be: its sender may have written to
- * its headers since they were looked at
+ * Control block of a held packet, with the values from when it was checked: its sender may have
+ * written to the headers since
  */
 struct held_cb {
 	u32 psn;		/* of the packet */
 	u8 opcode;
 	unsigned int ib_bytes;	/* from the BTH to the end of the ICRC, which is not kept */
-	int ifindex;		/* netdev that it arrived by */
+	int ifindex;		/* netdev it arrived on */
 	enum rhca_encap encap;	/* its framing */
 };
 

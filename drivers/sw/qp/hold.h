@@ -9,7 +9,7 @@
 #define RHCA_HOLD_PACKETS	128	/* PSNs ahead; a power of two */
 #define RHCA_HOLD_BYTES		(512U << 10)	/* payload of a QP's half */
 
-/* Memory per port; once half of it is in use, the smaller limit per QP holds */
+/* Memory per port; once half of it is in use, a QP's half may hold RHCA_HOLD_BYTES_SCARCE */
 #define RHCA_HOLD_PORT_BYTES	(16U << 20)
 #define RHCA_HOLD_BYTES_SCARCE	(64U << 10)
 

@@ -293,7 +293,7 @@ bool rhca_hold_rule_waited(struct rhca_hold_rule *rule, const struct rhca_arriva
 EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_waited);
 
 /**
- * rhca_hold_rule_ahead - A packet has overtaken a missing one
+ * rhca_hold_rule_ahead - A packet arrived while an earlier one is missing
  * @rule: of the connection
  * @arrival: the packet; @num_held includes it if it is held
  *

@@ -28,7 +28,7 @@ struct rhca_span {
 	u32 offset;			/* first byte, counted from the start of the list */
 	u32 bytes;			/* how many */
 	struct ib_pd *pd;		/* protection domain of its keys; NULL: the QP's */
-	struct rhca_mem **held;		/* for rhca_mem_hold(); released at the end of the turn */
+	struct rhca_mem **held;		/* for rhca_mem_hold(); released at the end of the pass */
 };
 
 enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp,

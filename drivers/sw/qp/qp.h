@@ -54,8 +54,8 @@
 /*
  * When a packet requests an acknowledgement (AckReq), which the next request may wait for:
  *
- *	unasked		packets since the last one with AckReq; set on the RHCA_ACK_INTERVALth. A
- *			rewind resets it to 0
+ *	unasked		packets since the last one with AckReq; RHCA_ACK_INTERVAL, or fewer, make
+ *			the next one set it. A rewind resets this to 0
  *	ask		set only while the newest packet is sent again because it would not
  *			be acknowledged (ask_if_stuck())
  *	repeating	after a loss: all packets have AckReq until there is progress
@@ -110,7 +110,7 @@ struct rhca_requester {
 	u32 ssn;			/* send sequence number of the newest numbered request */
 	u32 limit_ssn;			/* requests up to this have a receive buffer at the peer */
 	u32 probe_ssn;			/* request beyond that whose first packet was accepted */
-	bool ask;			/* the next packet must ask for an acknowledgement */
+	bool ask;			/* the next packet must have AckReq set */
 	bool may_transmit;		/* new requests may be started in this turn */
 	bool limited;			/* the peer announces its receive buffers */
 	u8 retries_left;		/* sequence errors and timeouts until the QP gives up */
@@ -194,7 +194,7 @@ struct rhca_responder {
 	bool has_responded;		/* a READ, atomic or FLUSH was executed since RESET */
 	bool answer_waits;		/* an acknowledgement is pending, after the resources */
 	u8 answer_syndrome;		/* its syndrome */
-	/* enum rhca_request_status it reports that ends the connection, or RHCA_PASS */
+	/* enum rhca_request_status with which it ends the connection, or RHCA_PASS */
 	u8 fatal;
 	u32 answer_psn;			/* its PSN */
 	bool have_wqe;			/* @wqe is in use by a message */
@@ -205,7 +205,7 @@ struct rhca_responder {
 	 */
 	bool invalidating;
 	u32 fault_ns;			/* last pause for a missing page, or 0 */
-	u8 pause;			/* enum rhca_pause of this turn */
+	u8 pause;			/* enum rhca_pause that ends this turn */
 	u32 received;			/* payload bytes of the message so far */
 	u32 write_rkey;			/* RDMA WRITE: key */
 	u64 write_va;			/* RDMA WRITE: address of the next byte */

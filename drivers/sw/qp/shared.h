@@ -6,7 +6,7 @@
 #include "sw/packet/transmit.h"
 #include "sw/qp/qp.h"
 
-/* Lone packets of several QPs that leave as one block */
+/* Lone packets of several QPs, sent as one block */
 struct rhca_shared_block {
 	struct rhca_tx_list tx;		/* path, counters, LAG member of all */
 	u16 pkey;			/* of all */

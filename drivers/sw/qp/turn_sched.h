@@ -32,7 +32,7 @@ struct rhca_turn_list {
 	u32 last_served;		/* @served when the list last became empty */
 	u64 posted_at;			/* when a kernel user last posted here, monotonic ns */
 	unsigned long answered_at;	/* tick that @answered is about, jiffies */
-	u32 answered;			/* response packets sent at once in that tick */
+	u32 answered;			/* response packets sent at once in it, since @task ran */
 	struct llist_head listed;	/* each with a reference to its QP, newest first */
 	struct llist_node *next;	/* removed from there, oldest first; private to @task */
 	struct tasklet_struct task;	/* runs them */

@@ -41,7 +41,7 @@ static enum ib_gid_type gid_type_of(enum rhca_encap encap)
 	return encap == RHCA_V1 ? IB_GID_TYPE_ROCE : IB_GID_TYPE_ROCE_UDP_ENCAP;
 }
 
-/* --- where a packet arrived --------------------------------------------------- */
+/* --- where a packet arrived ------------------------------------------------ */
 
 /* The ifindex a packet arrived on, even if a VRF has replaced it in skb->dev */
 int rhca_rx_ifindex(const struct sk_buff *skb, enum rhca_encap encap)
@@ -97,7 +97,7 @@ static struct rhca_gid_query query_of(const struct rhca_rx *rx)
 	};
 }
 
-/* QP1 exists on each port: the destination GID says which */
+/* QP1 exists on each port: the destination GID selects it */
 static struct rhca_verbs_qp *find_gsi(struct rhca_rx *rx)
 {
 	struct rhca_gid_query query = query_of(rx);

@@ -313,7 +313,7 @@ static bool may_respond(struct rhca_sw_qp *qp, u32 *packets)
 
 /*
  * Send the responses of all resources, packed together. Returns false if some are still due; @more:
- * now, rather than after the pause that ends the turn.
+ * now, unless the turn ends with a pause.
  */
 static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
 			   struct rhca_batch *batch, bool *more)

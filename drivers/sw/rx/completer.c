@@ -85,7 +85,7 @@ static void repeat_later(struct rhca_sw_qp *qp)
 	rhca_pause_send(qp, RHCA_PAUSE_PAGE_FAULT, RHCA_PAGE_FAULT_NS);
 }
 
-/* Counted from what is not acknowledged: from its first packet on, a request has up to 2^23 */
+/* Compare distances from the oldest unacknowledged PSN: a request may have up to 2^23 PSNs */
 static bool is_behind(const struct rhca_requester *send, const struct rhca_send_wqe *wqe,
 		      u32 psn)
 {

@@ -127,8 +127,8 @@ static void fill_datagram_wc(const struct rhca_rx *rx, struct ib_wc *wc)
 }
 
 /*
- * By which ib_core finds the GID when it answers: that of a netdev below as well, where the GID
- * is a bridge's or a macvlan's
+ * Set the VLAN, by which ib_core finds the GID for a reply; for the GID of a bridge or a macvlan
+ * this may be a lower netdev's VLAN
  */
 static void fill_vlan(const struct rhca_rx *rx, struct ib_wc *wc)
 {

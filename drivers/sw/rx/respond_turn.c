@@ -113,6 +113,9 @@ void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 EXPORT_SYMBOL_IF_KUNIT(rhca_responder_continue);
 
 /**
+ * rhca_respond_posted - &struct rhca_transport_ops.kick_recv
+ * @base: the QP
+ *
  * Flushes a receive posted to a QP in ERR.
  */
 void rhca_respond_posted(struct rhca_verbs_qp *base)

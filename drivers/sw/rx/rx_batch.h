@@ -27,13 +27,13 @@ struct rhca_rx_batch {
 	struct list_head *behind;	/* the rest of the list; NULL for a block */
 	enum rhca_encap encap;
 	u8 network[RHCA_MAX_NETWORK_BYTES];	/* network headers of the block */
-	unsigned int copied;	/* segment size in the copy in @rx */
+	unsigned int copied;	/* segment size of the copy of @network in @rx */
 	struct rhca_icrc_flow icrc;	/* over that copy, if @rx.has_network_crc */
 	unsigned int next;		/* first byte of the next segment, from skb->data */
 	unsigned int place;		/* index of the current segment */
 	u32 first_psn;			/* of the first segment */
 	unsigned int id_rule;	/* rule found for IPv4 identifications */
-	unsigned int lost;	/* lost packets found by it */
+	unsigned int lost;	/* lost packets found so far */
 	unsigned int damaged;		/* packets with a wrong ICRC by every rule */
 	struct rhca_counters __percpu *counters;	/* counters for @packets; RCU */
 	unsigned int packets;	/* admitted but not yet counted */

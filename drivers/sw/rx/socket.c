@@ -446,7 +446,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	if ((event == NETDEV_REGISTER || event == NETDEV_UNREGISTER) &&
 	    netif_is_l3_master(ndev)) {
 		per_net = net_generic(dev_net(ndev), net_id);
-		/* At once, also where a number that is taken is waited for */
+		/* Now, even if a retry for a busy port number is pending */
 		mod_delayed_work(system_long_wq, &per_net->udp->update, 0);
 	}
 	return NOTIFY_DONE;

@@ -61,8 +61,8 @@ static u64 wait_ns(const struct rhca_sw_qp *qp)
 }
 
 /*
- * How long to wait for a response that may only be late; 0: do not wait, since none is missing, it
- * was already requested again, or it would never be. The wait must not cost a retry.
+ * When to stop waiting for a response that may only be late; 0: do not wait, since none is missing,
+ * it was already requested again, or it would never be. The wait must not cost a retry.
  */
 static u64 late_until(const struct rhca_sw_qp *qp)
 {

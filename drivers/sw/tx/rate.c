@@ -103,7 +103,7 @@ static void raise_times(struct rhca_rate *rate, const struct rhca_cc *cc,
 
 /*
  * Alpha is updated every rp_dce_tcp_rtt, in which an adapter sends many packets, or on a slow wire
- * every packet time, since fewer packets cannot be marked.
+ * every packet time, before which no packet could be marked.
  */
 static u64 alpha_period(const struct rhca_rate *rate, const struct rhca_cc *cc,
 			u32 packet)

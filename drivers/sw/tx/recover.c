@@ -283,7 +283,7 @@ void rhca_recover_back(struct rhca_recover *recover,
 	begin(recover, loss, RHCA_RECOVER_BACK);
 }
 
-/* Packets are sent again, since something was lost or not. @newest: behind the newest ever sent */
+/* Packets are retransmitted, whether or not one was lost. @newest: after the newest ever sent */
 void rhca_recover_repeats(struct rhca_recover *recover, u32 newest)
 {
 	if (recover->mode == RHCA_RECOVER_FLOW)
@@ -291,7 +291,7 @@ void rhca_recover_repeats(struct rhca_recover *recover, u32 newest)
 	recover->copies = true;
 }
 
-/* Only of what was missing and repeated once: of several copies nobody knows which is answered */
+/* Only for a loss retransmitted once: of several copies it is unknown which was answered */
 static bool note_answer(struct rhca_recover *recover, u32 upto, u64 now)
 {
 	u64 sample = min_t(u64, now - recover->repeat_at, MOST_ANSWER_NS);
@@ -307,8 +307,8 @@ static bool note_answer(struct rhca_recover *recover, u32 upto, u64 now)
 }
 
 /*
- * Something up to @upto that was not acknowledged is; not after rhca_recover_is_over(). Returns
- * whether that has measured how long an answer takes.
+ * Packets up to @upto were newly acknowledged, while not rhca_recover_is_over(). Returns whether
+ * this measured the time to an answer.
  */
 bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now)
 {

@@ -37,16 +37,16 @@ struct rhca_recover {
 	bool answered;		/* already considered for @answer_ns */
 	bool asked_twice;	/* a requested response was lost again */
 	bool has_held;		/* @way has been RHCA_PEER_HOLDS */
-	bool copies;		/* second ones may be under way, of what is before @recover_psn */
-	u32 repeat_psn;		/* of what was repeated last */
-	u32 repeat_end;		/* behind the answers to it: a READ has several */
-	/* responses from there on that are missing have been asked for as well */
+	bool copies;		/* duplicates of packets before @recover_psn may be in flight */
+	u32 repeat_psn;		/* of the last retransmission */
+	u32 repeat_end;		/* after the answers to it: a READ has several */
+	/* missing responses from here on were requested as well */
 	u32 asked_from;
-	u32 asked_end;		/* up to there; not before @repeat_end */
-	u32 sent_end;		/* behind what had been sent then */
-	/* behind what had been sent when the first loss was noticed, or else at the last repeat */
+	u32 asked_end;		/* up to here; not before @repeat_end */
+	u32 sent_end;		/* after all that had been sent then */
+	/* after all that had been sent when the first loss was noticed, or at the last repeat */
 	u32 recover_psn;
-	/* from a repeat to its answer, smoothed; 0: there has been none */
+	/* from a retransmission to its answer, smoothed; 0: none yet */
 	u32 answer_ns;
 	u64 repeat_at;		/* time of the retransmission, in ns */
 	u64 drops_at;		/* when @way became RHCA_PEER_DROPS */
@@ -84,13 +84,13 @@ bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now);
 enum rhca_recover_action rhca_recover_acked_alone(struct rhca_recover *recover,
 						  u32 upto, u64 now);
 
-/* Does nothing that has been repeated wait for its acknowledgement, as far as is known? */
+/* Have all retransmissions been acknowledged, as far as is known? */
 static inline bool rhca_recover_is_over(const struct rhca_recover *recover)
 {
 	return recover->mode == RHCA_RECOVER_FLOW && !recover->copies;
 }
 
-/* May what was never sent be sent? Not until the peer has shown what it does */
+/* May new packets be sent? Not until the peer has shown what it does after a loss */
 static inline bool rhca_recover_sends_new(const struct rhca_recover *recover)
 {
 	return !recover->waits || recover->way == RHCA_PEER_HOLDS;

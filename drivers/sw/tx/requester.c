@@ -479,7 +479,7 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 	if (send->hole_due && !repeat_holes(qp, &tx, batch, &left))
 		return RHCA_END_EMPTY;
 	tx.shared = rc && !paced ? batch->shared : NULL;
-	/* What is lost may wait for its page, and what is new then waits behind it */
+	/* If a retransmission must wait for a page, new packets wait after it */
 	if (!send->hole_due && rhca_allows(&left, qp->base.mtu_bytes))
 		did = send_steps(qp, &tx, batch, &left);
 	batch->sent += most - left.packets;

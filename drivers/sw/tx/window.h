@@ -35,7 +35,7 @@ struct rhca_recovery {
 	u8 doublings;			/* of the probe interval since the last round trip */
 	/* Time of the last acknowledgement or end of an RNR pause, ns; 0: unknown */
 	u64 heard_at;
-	u64 nak_sent_at;	/* when @nak_psn was sent before those arrived, ns; or 0 */
+	u64 nak_sent_at;	/* when @nak_psn was resent before the responses came, ns; or 0 */
 };
 
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The sections that are under way. */
+/* The current section of each CPU. */
 #include <rhca/compat.h>
 
 #include "sw/verbs/section.h"

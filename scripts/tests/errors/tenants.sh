@@ -7,8 +7,8 @@
 #
 # Four tenants on one processor. One is hostile, in ten ways, within its limits. The others
 # are compared with their results while it only uses processor time, as any process may
-# (hostile-tenant.c, "burn"): they lose no operation, hit no limit, and the kernel logs less
-# than 10 lines a second.
+# (hostile-tenant.c, "burn"): they lose no operation, still get all that their limits allow,
+# and the kernel logs less than 10 lines a second.
 #
 # RHCA_TENANT_SECONDS (default 2, 20 in "make check-all"): length of each measurement. From
 # 10 on the others must also reach half of the operations and at most ten times the p99 of

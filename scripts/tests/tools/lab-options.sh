@@ -7,7 +7,7 @@
 #
 # Options of roce-lab that are visible inside: parameters of the driver, type of service,
 # rate and seed of the wire, processors, memory, trace events; and those for kernel
-# developers: command line, own modules, an own kernel, a debugger.
+# developers: command line, a module and a kernel of their own, a debugger.
 #
 # No turns: it boots labs for a minute, and the scenario lab detects most regressions.
 

@@ -87,7 +87,7 @@ void rhca_mem_wait_idle(const struct rhca_mem *mem)
 		synchronize_rcu();
 }
 
-/* Pauses, in microseconds, for users of a page to finish */
+/* First and last of the doubling pauses for users of a page to finish */
 #define FIRST_PAUSE_US	10
 #define LAST_PAUSE_US	640
 
@@ -176,7 +176,7 @@ static bool enter(struct rhca_mem *mem)
 		leave(mem);
 		return false;
 	}
-	smp_acquire__after_ctrl_dep();	/* Order the state before what the key means */
+	smp_acquire__after_ctrl_dep();	/* the state before what the key means */
 	return true;
 }
 
@@ -286,7 +286,7 @@ static struct page *page_of(const void *kaddr)
 	return is_vmalloc_addr(kaddr) ? vmalloc_to_page(kaddr) : virt_to_page(kaddr);
 }
 
-/* The page behind an address of the kernel, not referenced; NULL where no memory is */
+/* The page of a kernel address, without a reference; NULL if there is no memory */
 struct page *rhca_kernel_page(u64 addr)
 {
 	const void *kaddr = (const void *)(uintptr_t)addr;
@@ -294,7 +294,7 @@ struct page *rhca_kernel_page(u64 addr)
 	return is_vmalloc_addr(kaddr) || virt_addr_valid(kaddr) ? page_of(kaddr) : NULL;
 }
 
-/* Of memory that was there when its pieces were mapped */
+/* Find a page of a fast registration, whose pieces were valid when they were mapped */
 static struct page *find_in_pieces(const struct rhca_mem *mem, u64 addr,
 				   unsigned int *offset, unsigned int *bytes)
 {
@@ -311,7 +311,7 @@ static struct page *find_in_pieces(const struct rhca_mem *mem, u64 addr,
 	return page_of((const void *)at);
 }
 
-/* rhca_mem_page() of what is no process's */
+/* rhca_mem_page() for memory that is not a process's */
 static struct page *find_kernel_page(const struct rhca_mem *mem, u64 addr,
 				     unsigned int *offset, unsigned int *bytes)
 {

@@ -57,16 +57,16 @@ struct rhca_mem {
 	u64 length;		/* bytes */
 	union {
 		/*
-		 * RHCA_MEM_USER. With on-demand paging those that are not there are NULL, and an
-		 * implicit region, the whole address space, has none: see rhca_odp_page()
+		 * RHCA_MEM_USER. With on-demand paging missing pages are NULL, and an implicit
+		 * region, the whole address space, has no list: see rhca_odp_page()
 		 */
 		struct page **pages;
 		unsigned long *pieces;	/* RHCA_MEM_FAST_REG: their addresses in the kernel */
 	};
 	u32 num_pages;		/* entries of either; windows have none */
 	u32 first_offset;	/* of @iova in the first one */
-	u8 piece_shift;		/* log2 of the bytes that lie together in each of @pieces */
-	struct rhca_odp *odp;	/* brings pages in; NULL without on-demand paging */
+	u8 piece_shift;		/* log2 of the contiguous bytes in each of @pieces */
+	struct rhca_odp *odp;	/* faults pages in; NULL without on-demand paging */
 	struct rhca_mem *region;	/* of a window; for users only: stale when not valid */
 	u32 qp_num;		/* of a type 2 window: the QP it is bound to */
 };

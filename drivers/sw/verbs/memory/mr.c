@@ -272,7 +272,7 @@ static int map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 	struct rhca_mapping *mapping = &to_rhca_mr(ibmr)->mapping;
 	int mapped;
 
-	/* The user's: NVMe and iSER have 4 KiB whatever the kernel's is, RTRS has 128 KiB */
+	/* The user's choice: NVMe and iSER use 4 KiB whatever PAGE_SIZE is, RTRS 128 KiB */
 	if (!is_power_of_2(ibmr->page_size))
 		return -EINVAL;
 	mapping->num_pieces = 0;

@@ -11,7 +11,7 @@ struct rhca_srq {
 	struct ib_srq ibsrq;		/* ib_core's part */
 	struct rhca_rq rq;		/* the requests; @rq.take_lock also protects @limit */
 	struct mutex resize_lock;	/* one resize at a time */
-	u32 limit;			/* raise an event if fewer requests remain, 0 = off */
+	u32 limit;			/* event if fewer requests than this remain, 0 = off */
 };
 
 static inline struct rhca_srq *to_rhca_srq(struct ib_srq *ibsrq)
