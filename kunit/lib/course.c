@@ -9,14 +9,14 @@
 #include "sw/verbs/memory/mem.h"
 #include "sw/verbs/port.h"
 
-/* A QP in that state, of a device that it has for itself */
+/* A QP in @state on a device of its own */
 struct bench *test_bench(struct kunit *test, enum ib_qp_type type,
 			 const struct test_qp_spec *spec, enum ib_qp_state state)
 {
 	struct bench *b = test_alloc(test, sizeof(*b));
 
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
-	b->hca->gid_index += spec->v2;	/* behind the v1 GID of the same address */
+	b->hca->gid_index += spec->v2;	/* the v2 GID follows the v1 GID of the same address */
 	b->sent = test_alloc(test, sizeof(*b->sent));
 	b->spec = *spec;
 	b->qp = test_qp_in(b->hca, type, spec, state);
@@ -25,7 +25,7 @@ struct bench *test_bench(struct kunit *test, enum ib_qp_type type,
 	return b;
 }
 
-/* An RC QP in RTS, and a region over the first bytes of the buffer with the same rights */
+/* An RC QP in RTS, and a region over the first bytes of the buffer with the QP's access rights */
 struct bench *test_bench_mr(struct kunit *test, const struct test_qp_spec *spec, u32 bytes)
 {
 	struct bench *b = test_bench(test, IB_QPT_RC, spec, IB_QPS_RTS);
@@ -35,8 +35,8 @@ struct bench *test_bench_mr(struct kunit *test, const struct test_qp_spec *spec,
 }
 
 /*
- * The row that is the test's parameter; @usual is of the QP, where the row says nothing else,
- * and its access that of the region, if there is to be one
+ * Run the table row that is the test's parameter. @usual describes the QP where the row does not;
+ * its access flags are also the region's. @region_bytes: 0 for no region.
  */
 void test_course(struct kunit *test, const struct test_qp_spec *usual, u32 region_bytes)
 {
@@ -53,7 +53,7 @@ void test_course(struct kunit *test, const struct test_qp_spec *usual, u32 regio
 	test_steps(test, c, s, s->act(b, s));
 	if (b->bh_off)
 		local_bh_enable();
-	do_let_go(b, NULL);	/* or the region could not be freed */
+	do_let_go(b, NULL);	/* the region could not be freed while in use */
 }
 
 /* --- requests of the peer ------------------------------------------------------------ */
@@ -105,7 +105,7 @@ static unsigned int put_headers(u8 *to, struct bench *b, const struct request *r
 	return bytes + 4;
 }
 
-/* A request of the peer, its PSN counted from the first that the QP expects */
+/* A request of the peer; its PSN is relative to the first that the QP expects */
 struct sk_buff *test_request(struct bench *b, const struct request *r)
 {
 	u8 headers[32];
@@ -122,7 +122,7 @@ struct sk_buff *test_request(struct bench *b, const struct request *r)
 	return test_packet_on(b->hca, &p, b->hca->ndev[0]);
 }
 
-/* It arrives */
+/* The peer's request arrives */
 void test_ask(struct bench *b, const struct request *r)
 {
 	test_arrive(test_request(b, r), RHCA_V1);
@@ -171,7 +171,7 @@ void is_nak(struct bench *b, const struct step *s)
 		KUNIT_EXPECT_EQ(b->hca->test, b->sent->extended[0], s->n);
 }
 
-/* Its payload is the buffer's content at @va */
+/* The payload must equal the buffer's contents at @va */
 void is_response(struct bench *b, const struct step *s)
 {
 	if (!look_at_answer(b, s, s->r.opcode))
@@ -229,7 +229,7 @@ void test_fill_wr(struct bench *b, const struct request *r, struct ib_rdma_wr *w
 		wr->wr.ex.invalidate_rkey = REMOTE_KEY;
 }
 
-/* A work request of that ID */
+/* Post a work request with this ID */
 void test_post(struct bench *b, const struct request *r, u64 id)
 {
 	union {
@@ -308,7 +308,7 @@ ACT(do_go_back, test_port(b->hca)->cc.selective_repeat = false)
 ACT(do_adp, test_port(b->hca)->cc.adp_retrans = true)
 ACT(do_others, atomic_long_add(s->r.va, &to_verbs_port(test_port(b->hca))->held_truesize))
 
-/* What it was is sent again from there, when a second has passed */
+/* As if the local queue rejected the packet at this PSN: it is sent again after a second */
 void do_local_full(struct bench *b, const struct step *s)
 {
 	local_bh_disable();

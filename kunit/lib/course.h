@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A QP of the software HCA whose peer is the test; and sequences of their actions and observations,
- * as rows of tables. Steps needed by one suite only are functions of that suite.
+ * A QP of the software HCA whose peer is the test; and sequences of actions and checks as rows of
+ * tables. Steps needed by one suite only are functions of that suite.
  */
 #ifndef RHCA_KUNIT_LIB_COURSE_H
 #define RHCA_KUNIT_LIB_COURSE_H
@@ -9,7 +9,7 @@
 #include "lib/hca.h"
 #include "sw/qp/qp.h"
 
-#define BUFFER_OFFSET	(48 * 1024)	/* receive buffers, one behind the other */
+#define BUFFER_OFFSET	(48 * 1024)	/* receive buffers, one after the other */
 #define BUFFER_BYTES	600
 
 /* Syndromes of table 43 */
@@ -27,34 +27,34 @@
 #define REMOTE_KEY	0x4711
 #define IMM		0x12345678
 
-/* A QP; its region, if it has one, is over the first bytes of the buffer */
+/* A QP; its region, if any, covers the first bytes of the buffer */
 struct bench {
 	struct test_hca *hca;		/* the device */
 	struct ib_qp *qp;		/* the QP */
-	struct rhca_sw_qp *sw;		/* the same */
-	struct rhca_requester *send;	/* a half of it */
+	struct rhca_sw_qp *sw;		/* the same QP */
+	struct rhca_requester *send;	/* its requester */
 	struct test_qp_spec spec;	/* its attributes */
 	struct test_sent *sent;		/* the packet checked last */
-	const struct sock *owner;	/* of one checked before */
-	bool bh_off;			/* bottom halves are */
+	const struct sock *owner;	/* of the packet noted by NOTE_OWNER */
+	bool bh_off;			/* bottom halves are disabled */
 	struct rhca_mem *used;		/* the region, while the test uses it */
-	u32 posted;			/* ID of the last receive request of a course */
-	u32 received;			/* of the last one that has completed */
+	u32 posted;			/* ID of the last receive request posted */
+	u32 received;			/* ID of the last one that has completed */
 };
 
-/* Of the peer, or a work request; what an opcode does not have is left out */
+/* A request of the peer, or a work request; fields that the opcode does not have stay 0 */
 struct request {
 	u8 opcode;		/* of the BTH, or enum ib_wr_opcode */
-	int psn;		/* behind the first */
+	int psn;		/* relative to the first */
 	bool no_ack;		/* no ACK is requested */
 	u32 payload_bytes;
-	s64 va;			/* from the begin of the buffer */
+	s64 va;			/* relative to the start of the buffer */
 	u32 length;
-	u32 rkey_xor;		/* makes the key another one */
+	u32 rkey_xor;		/* changes the key */
 	u64 swap_add;
 	u64 compare;
 	u32 immediate;		/* or FETH, or Q_Key */
-	u16 pkey;		/* the default one if 0 */
+	u16 pkey;		/* 0: the default P_Key */
 	int flags;		/* send_flags of a work request besides IB_SEND_SIGNALED */
 };
 
@@ -67,32 +67,32 @@ struct step {
 };
 
 #define STEP(what, with, ...)	{ .act = (what), .n = (with), .r = { __VA_ARGS__ } }
-/* One that is a statement */
+/* A step that is one statement */
 #define ACT(name, ...)	void name(struct bench *b, const struct step *s) { __VA_ARGS__; }
 
 /* --- requests of the peer --------------------------------------------------------- */
 
-#define POST(num)		STEP(do_post, num)	/* receive requests */
+#define POST(num)		STEP(do_post, num)	/* post receive requests */
 #define ASK(...)		STEP(do_ask, 0, __VA_ARGS__)
 #define ASK_WRITE(at_psn, at, bytes)	ASK(WRITE_ONLY, .psn = (at_psn), .va = (at), \
 					    .length = (bytes), .payload_bytes = (bytes))
 #define ASK_READ(at_psn, at, bytes)	ASK(READ_REQUEST, .psn = (at_psn), .va = (at), \
 					    .length = (bytes))
-/* The next answer; of an ACK whatever the credits, and whatever the MSN if that is ANY */
+/* The next answer. An ACK may have any credit count, and any MSN if @msn is ANY */
 #define ACK(at_psn, msn)	STEP(is_ack, msn, .psn = (at_psn))
 #define ANY			U32_MAX
 #define NAK(at_psn, code)	STEP(is_nak, code, .psn = (at_psn))
 #define RESPONSE(op, at_psn, at, bytes)	STEP(is_response, 0, (op), .psn = (at_psn), \
 					     .va = (at), .payload_bytes = (bytes))
 #define ATOMIC(at_psn, was)	STEP(is_atomic, 0, .psn = (at_psn), .swap_add = (was))
-#define MSN(num)		STEP(is_msn, num)	/* of the answer looked at */
-/* The next receive has completed, with those flags and that immediate */
+#define MSN(num)		STEP(is_msn, num)	/* of the answer checked last */
+/* The next receive has completed, with these flags and this immediate */
 #define RECEIVED(bytes, flags, imm)	STEP(is_received, flags, .payload_bytes = (bytes), \
 					     .immediate = (imm))
 
 /* --- the peer answers --------------------------------------------------------------- */
 
-/* A request is posted, whose ID is its length; with a list of entries, if that is not 0 */
+/* Post a request, with its length as ID and one SGE unless the length is 0 */
 #define WR(op, bytes, ...)	STEP(do_request, 0, (op), .length = (bytes), __VA_ARGS__)
 #define SENDS(bytes)		WR(IB_WR_SEND, bytes)
 #define WRITES(bytes)		WR(IB_WR_RDMA_WRITE, bytes)
@@ -100,11 +100,11 @@ struct step {
 #define ANSWER(at_psn, code, msn)	STEP(do_answer, code, .psn = (at_psn), .length = (msn))
 #define RESPOND(op, at_psn, bytes)	STEP(do_respond, 0, (op), .psn = (at_psn), \
 					     .payload_bytes = (bytes))
-/* The next packet of the QP; of any opcode if that is ANY_OPCODE */
+/* The next packet of the QP; any opcode matches ANY_OPCODE */
 #define LEFT(op, at_psn)	STEP(is_left, 0, (op), .psn = (at_psn))
 #define ASKED(at_psn, bytes)	STEP(is_left, 0, READ_REQUEST, .psn = (at_psn), .length = (bytes))
 #define ANY_OPCODE		0xff
-#define ASKS(yes)		STEP(is_asking, yes)	/* it requests an ACK */
+#define ASKS(yes)		STEP(is_asking, yes)	/* the packet requests an ACK */
 #define DONE(id, with)		STEP(is_done, IB_WC_##with, .length = (id))
 #define DONE_AS(id, what)	STEP(is_done, IB_WC_SUCCESS, IB_WC_##what, .length = (id))
 
@@ -112,47 +112,47 @@ struct step {
 
 #define MOVE(to)		STEP(do_move, IB_QPS_##to)
 #define BRING_UP		STEP(do_bring_up, 0)	/* to RTS */
-#define GO_BACK			STEP(do_go_back, 0)	/* selective repeat is off */
-#define ADP			STEP(do_adp, 0)		/* probes go out early */
-#define OTHERS(bytes)		STEP(do_others, 0, .va = (bytes))	/* QPs of the port hold */
+#define GO_BACK			STEP(do_go_back, 0)	/* disable selective repeat */
+#define ADP			STEP(do_adp, 0)		/* send probes early */
+#define OTHERS(bytes)		STEP(do_others, 0, .va = (bytes))	/* held by the port's QPs */
 #define LOCAL_FULL(at_psn)	STEP(do_local_full, 0, .psn = (at_psn))
 #define QUEUE(says)		STEP(do_queue, NET_XMIT_##says)
 #define CLEAR(at, bytes)	STEP(do_clear, 0, .va = (at), .length = (bytes))
-#define DAMAGE			STEP(do_damage, 0)	/* the next packet that arrives */
-#define FORGET			STEP(do_forget, 0)	/* packets sent so far */
+#define DAMAGE			STEP(do_damage, 0)	/* damage the next packet that arrives */
+#define FORGET			STEP(do_forget, 0)	/* discard packets sent so far */
 #define WAIT(ms)		STEP(do_wait, ms)
-/* The region is in use, as by the packet of another QP; or its key is good for none */
+/* Use the region, as the packet of another QP does; UNUSABLE: its key is no longer valid */
 #define USE			STEP(do_use, 0)
 #define LET_GO			STEP(do_let_go, 0)
 #define UNUSABLE		STEP(is_unusable, 0)
 #define BH_OFF			STEP(do_bh, true)	/* on again at the end of the row */
 #define BH_ON			STEP(do_bh, false)
-#define NOTE_OWNER		STEP(do_note_owner, 0)	/* of the packet looked at */
-#define OWNED(so)		STEP(is_owned, so)	/* that one has it, too, or else none */
+#define NOTE_OWNER		STEP(do_note_owner, 0)	/* of the packet checked last */
+#define OWNED(so)		STEP(is_owned, so)	/* 1: so has this packet; 0: it has none */
 #define SENT(num)		STEP(is_sent, num)	/* packets sent and not yet checked */
-#define COMES(num)		STEP(is_coming, num)	/* at least so many, soon */
+#define COMES(num)		STEP(is_coming, num)	/* at least so many will be, soon */
 #define PENDING			STEP(is_pending, 0)	/* nothing has completed */
-#define QUIET			STEP(is_quiet, 0)	/* nor is anything sent */
+#define QUIET			STEP(is_quiet, 0)	/* nothing has completed, nothing is sent */
 #define PAYLOAD(at, bytes)	STEP(is_payload, 0, .va = (at), .length = (bytes))
 #define ZERO(at, bytes)		STEP(is_zero, 0, .va = (at), .length = (bytes))
 #define STATE(state)		STEP(is_state, IB_QPS_##state)
 #define COUNT(which, num)	STEP(is_count, num, .length = RHCA_##which)
 
 #define MAX_STEPS	28
-#define NONE		(-1)	/* where 0 stands for something */
+#define NONE		(-1)	/* where 0 is a valid value or the default */
 
 struct course {
-	const char *desc;			/* names it */
-	enum ib_qp_type type;			/* of the QP, RC if 0 */
-	/* the suite's, where it is NULL or 0 */
+	const char *desc;			/* its name */
+	enum ib_qp_type type;			/* type of the QP; 0: RC */
+	/* 0 or NULL: the suite's */
 	const struct test_qp_spec *spec;	/* of the QP */
 	int access;				/* its qp_access_flags */
 	int resources;				/* its max_dest_rd_atomic */
-	int region;				/* rights of the region, by default the spec's */
+	int region;				/* rights of the region; 0: those of the spec */
 	struct step step[MAX_STEPS];		/* one after the other */
 };
 
-/* A case of these rows, with the parameters <table>_gen_params */
+/* A test case for these rows; its parameters are <table>_gen_params */
 #define TEST_COURSES(name, courses, usual, region_bytes)			\
 	KUNIT_ARRAY_PARAM_DESC(courses, courses, desc);				\
 	static void name(struct kunit *test)					\

@@ -20,7 +20,7 @@
 
 static const u8 peer_mac[ETH_ALEN] = { 0x02, 0, 0, 0, 0x0f, 0x0f };
 
-/* --- the netdev: keeps RoCE, forgets the rest ---------------------------------- */
+/* --- the netdev: it keeps packets of RoCE and drops others --------------------- */
 
 struct tap {
 	struct sk_buff_head sent;
@@ -61,7 +61,7 @@ static const struct net_device_ops tap_ops = {
 	.ndo_start_xmit = tap_xmit,
 };
 
-/* It has an APP table, which needs no help from a driver */
+/* An APP table needs no support by the driver */
 static const struct dcbnl_rtnl_ops tap_dcb_ops = {};
 
 void test_netdev_set_up(struct net_device *ndev, bool up)
@@ -122,7 +122,7 @@ static void tap_destroy(void *ndev)
 	tap_free(ndev);
 }
 
-/* A netdev of a hardware's port, as from a driver that can be unbound; each may be NULL */
+/* A netdev of a hardware port, as from a driver that can be unbound; both pointers may be NULL */
 struct net_device *test_netdev_of(struct kunit *test, u32 num,
 				  struct device *parent,
 				  struct devlink_port *port)
@@ -138,7 +138,7 @@ static void unregister_hardware(void *data)
 	platform_device_unregister(data);
 }
 
-/* Hardware as seen by its netdevs; removed when the test ends */
+/* A hardware device for netdevs; removed when the test ends */
 struct device *test_hardware(struct kunit *test)
 {
 	struct platform_device *device;
@@ -155,13 +155,13 @@ struct net_device *test_netdev(struct kunit *test, u32 num)
 	return test_netdev_of(test, num, NULL, NULL);
 }
 
-/* Before the test ends */
+/* Remove it before the test ends */
 void test_netdev_remove(struct kunit *test, struct net_device *ndev)
 {
 	kunit_release_action(test, tap_destroy, ndev);
 }
 
-/* Two that a driver unregisters at once, as when an adapter is unplugged */
+/* Two netdevs that a driver unregisters at once, as when an adapter is unplugged */
 void test_netdevs_remove(struct kunit *test, struct net_device *first,
 			 struct net_device *second)
 {
@@ -180,7 +180,7 @@ void test_netdevs_remove(struct kunit *test, struct net_device *first,
 
 /* --- the device --------------------------------------------------------------- */
 
-/* Of a struct test_hca all; for test_at_end(), where something else is to be freed behind them */
+/* Destroy all QPs of a struct test_hca; for test_at_end(), before something else is freed */
 void test_qps_destroy(void *data)
 {
 	struct test_hca *hca = data;
@@ -233,7 +233,7 @@ static void register_hca(struct test_hca *hca,
 	KUNIT_ASSERT_EQ(hca->test, rhca_dev_create(&spec), 0);
 	dev = test_device_get(hca->test, hca->ndev[0]);
 	hca->ibdev = &dev->ibdev;
-	/* Nothing happens that a test does not request */
+	/* Without probes nothing happens that the test does not request */
 	for (i = 0; i < hca->num_ports; i++)
 		dev->ports[i].cc.adp_retrans = false;
 }
@@ -271,7 +271,7 @@ static void find_gid(struct test_hca *hca)
 	KUNIT_ASSERT_TRUE_MSG(hca->test, false, "no RoCE v1 GID");
 }
 
-/* A device of that backend, each port on its own netdev; removed when the test ends */
+/* A device of @backend, each port on its own netdev; removed when the test ends */
 struct test_hca *test_hca_create(struct kunit *test, const struct rhca_backend_ops *backend,
 				 u32 num_ports)
 {
@@ -293,24 +293,24 @@ struct test_hca *test_hca_create(struct kunit *test, const struct rhca_backend_o
 	return hca;
 }
 
-/* Before the test ends */
+/* Remove it before the test ends */
 void test_hca_remove(struct test_hca *hca)
 {
 	kunit_release_action(hca->test, test_hca_destroy, hca);
 }
 
-/* Of a kind that is known to pass blocks on unsegmented */
+/* Blocks pass this kind of netdev unsegmented */
 static struct rtnl_link_ops veth_ops = { .kind = "veth" };
 
 /*
- * QPs that are brought up from now on speak RoCE v2 over IPv6; port 1 takes blocks, and
- * packets leave it without neighbours. See test_sent_v2()
+ * QPs brought up from now on use RoCE v2 over IPv6; port 1 accepts blocks, and packets leave it
+ * without neighbour entries. See test_sent_v2().
  */
 void test_hca_speak_v2(struct test_hca *hca)
 {
 	struct net_device *ndev = hca->ndev[0];
 
-	hca->gid_index++;	/* behind the v1 GID of the same address */
+	hca->gid_index++;	/* the v2 GID follows the v1 GID of the same address */
 	rtnl_lock();
 	ndev->rtnl_link_ops = &veth_ops;
 	ndev->features |= NETIF_F_HW_CSUM | NETIF_F_GSO_UDP_L4;
@@ -328,7 +328,7 @@ struct rhca_dev *test_device_of(const struct net_device *ndev)
 	return dev;
 }
 
-/* The one on a netdev, which must be there, with a reference */
+/* The device on a netdev, which must exist; takes a reference */
 struct rhca_dev *test_device_get(struct kunit *test, const struct net_device *ndev)
 {
 	struct rhca_dev *dev = rhca_dev_find(ndev);
@@ -337,7 +337,7 @@ struct rhca_dev *test_device_get(struct kunit *test, const struct net_device *nd
 	return dev;
 }
 
-/* It parts from its device at once, as when it moves to another namespace */
+/* Part it from its device at once, as when it moves to another namespace */
 void test_netdev_leave(struct net_device *ndev)
 {
 	rtnl_lock();
@@ -345,7 +345,7 @@ void test_netdev_leave(struct net_device *ndev)
 	rtnl_unlock();
 }
 
-/* The one on a netdev, if there is one, and not by its user */
+/* Remove the device on a netdev, if any, but not as its user */
 void test_device_remove(const struct net_device *ndev)
 {
 	struct rhca_dev *dev = rhca_dev_find(ndev);
@@ -365,7 +365,7 @@ static void note_event(struct ib_event *event, void *context)
 	set_bit(event->event, &hca->events);
 }
 
-/* Destroyed with the device, if it was not taken from @hca->qps before */
+/* A new QP, destroyed with the device unless the caller removes it from @hca->qps */
 struct ib_qp *test_qp_of(struct test_hca *hca, enum ib_qp_type type,
 			 const struct ib_qp_cap *cap)
 {
@@ -384,7 +384,7 @@ struct ib_qp *test_qp_of(struct test_hca *hca, enum ib_qp_type type,
 	return qp;
 }
 
-/* Receive queue of QPs that are made from now on */
+/* A receive queue for QPs created from now on */
 struct ib_srq *test_srq(struct test_hca *hca, struct ib_pd *pd, u32 max_wr, u32 limit)
 {
 	struct ib_srq_init_attr init = {
@@ -459,7 +459,7 @@ static void attr_rtr(struct test_hca *hca, struct ib_qp *qp,
 	}
 }
 
-/* No ACK timeout: nothing happens that a test does not request */
+/* No ACK timeout: nothing happens that the test does not request */
 static void attr_rts(struct ib_qp *qp, const struct test_qp_spec *spec,
 		     struct ib_qp_attr *attr, int *mask)
 {
@@ -474,7 +474,7 @@ static void attr_rts(struct ib_qp *qp, const struct test_qp_spec *spec,
 	}
 }
 
-/* The attributes that the way from the state before to INIT, RTR or RTS needs; others need none */
+/* The attributes required by the transition to INIT, RTR or RTS; other states require none */
 void test_qp_attr(struct test_hca *hca, struct ib_qp *qp,
 		  const struct test_qp_spec *spec, enum ib_qp_state next,
 		  struct ib_qp_attr *attr, int *mask)
@@ -490,7 +490,7 @@ void test_qp_attr(struct test_hca *hca, struct ib_qp *qp,
 		attr_rts(qp, spec, attr, mask);
 }
 
-/* To a state whose way there needs no other attributes than these */
+/* Move to a state whose transition requires no other attributes than these */
 int test_qp_to(struct test_hca *hca, struct ib_qp *qp, const struct test_qp_spec *spec,
 	       enum ib_qp_state next)
 {
@@ -501,7 +501,7 @@ int test_qp_to(struct test_hca *hca, struct ib_qp *qp, const struct test_qp_spec
 	return ib_modify_qp(qp, &attr, mask);
 }
 
-/* From RESET, through every state on the way */
+/* From RESET through all states in between */
 void test_qp_bring_up(struct test_hca *hca, struct ib_qp *qp,
 		      const struct test_qp_spec *spec, enum ib_qp_state to)
 {
@@ -512,7 +512,7 @@ void test_qp_bring_up(struct test_hca *hca, struct ib_qp *qp,
 				    "to state %d", state);
 }
 
-/* A new QP in that state */
+/* A new QP in @state */
 struct ib_qp *test_qp_in(struct test_hca *hca, enum ib_qp_type type,
 			 const struct test_qp_spec *spec, enum ib_qp_state state)
 {
@@ -538,7 +538,7 @@ enum ib_qp_state test_qp_state(struct ib_qp *qp)
 	return ib_query_qp(qp, &attr, IB_QP_STATE, &init) ? -1 : attr.qp_state;
 }
 
-/* The first one */
+/* The first port */
 struct rhca_port *test_port(const struct test_hca *hca)
 {
 	return &to_rhca_dev(hca->ibdev)->ports[0];
@@ -550,7 +550,7 @@ u64 test_count(struct test_hca *hca, enum rhca_counter which)
 	return rhca_counter_sum(rhca_port_set(test_port(hca))->values, which);
 }
 
-/* @bytes of the buffer, from @offset on */
+/* An SGE for @bytes of the buffer, starting at @offset */
 struct ib_sge test_sge(struct test_hca *hca, u32 offset, u32 bytes)
 {
 	return (struct ib_sge) {
@@ -559,7 +559,7 @@ struct ib_sge test_sge(struct test_hca *hca, u32 offset, u32 bytes)
 	};
 }
 
-/* They are the first of test_payload() */
+/* They must be the first bytes of test_payload() */
 void test_expect_payload(struct test_hca *hca, u32 offset, u32 bytes)
 {
 	u32 i;
@@ -611,7 +611,7 @@ bool test_poll(struct test_hca *hca, struct ib_wc *wc)
 	return ib_poll_cq(hca->cq, 1, wc) == 1;
 }
 
-/* Of what is done in the background */
+/* Wait for a completion of background work */
 bool test_poll_in_time(struct test_hca *hca, struct ib_wc *wc)
 {
 	return test_becomes(test_poll(hca, wc));
@@ -627,7 +627,7 @@ void test_expect_wc(struct test_hca *hca, u64 id, enum ib_wc_status status)
 	KUNIT_EXPECT_EQ(hca->test, (int)wc.status, (int)status);
 }
 
-/* All completions there are: so many, in order, each a success */
+/* Exactly @num completions are pending: in order from ID @first, each successful */
 void test_expect_completions(struct test_hca *hca, u64 first, u32 num)
 {
 	struct ib_wc wc;
@@ -639,11 +639,11 @@ void test_expect_completions(struct test_hca *hca, u64 first, u32 num)
 
 /* --- packets ------------------------------------------------------------------- */
 
-/* Has not arrived yet: from the peer to this HCA, unless the test has set a hop limit */
+/* A packet that has not arrived yet: from the peer to this HCA, unless the test sets p->flow */
 struct sk_buff *test_packet_on(struct test_hca *hca, struct test_packet *p,
 			       struct net_device *ndev)
 {
-	/* Bottom halves may be off, so that no tasklet runs between two packets */
+	/* Tests may disable bottom halves, so that no tasklet runs between two packets */
 	u8 *bytes = kzalloc(TEST_PACKET_BYTES, GFP_ATOMIC);
 	struct sk_buff *skb;
 
@@ -660,7 +660,7 @@ struct sk_buff *test_packet_on(struct test_hca *hca, struct test_packet *p,
 	return skb;
 }
 
-/* As from a netdev or a socket */
+/* As received from a netdev or a socket */
 void test_arrive(struct sk_buff *skb, enum rhca_encap encap)
 {
 	local_bh_disable();
@@ -672,19 +672,19 @@ void test_receive_on(struct test_hca *hca, struct test_packet *p, struct net_dev
 {
 	struct sk_buff *skb = test_packet_on(hca, p, ndev);
 
-	if (hca->damages)	/* the byte before the ICRC */
+	if (hca->damages)	/* the last byte before the ICRC */
 		skb->data[skb->len - 5] ^= 1;
 	hca->damages = false;
 	test_arrive(skb, RHCA_V1);
 }
 
-/* By the netdev of port 1 */
+/* Receive a packet on the netdev of port 1 */
 void test_receive(struct test_hca *hca, struct test_packet *p)
 {
 	test_receive_on(hca, p, hca->ndev[0]);
 }
 
-/* The peer answers with an AETH, behind which an atomic has the value 0x12345678 */
+/* The peer answers with an AETH; an atomic response then carries the value 0x12345678 */
 void test_answer(struct test_hca *hca, const struct ib_qp *qp, u8 opcode, u32 psn,
 		 u32 aeth, unsigned int payload_bytes)
 {
@@ -728,7 +728,7 @@ static void expect_sound(struct test_hca *hca, struct sk_buff *skb)
 	kunit_kfree(hca->test, rx);
 }
 
-/* The oldest packet that left by port 1 and was not looked at, its ICRC checked; or false */
+/* The oldest unchecked packet sent by port 1, with its ICRC verified; returns false if none */
 bool test_sent(struct test_hca *hca, struct test_sent *sent)
 {
 	struct tap *tap = netdev_priv(hca->ndev[0]);
@@ -748,7 +748,9 @@ bool test_sent(struct test_hca *hca, struct test_sent *sent)
 	return true;
 }
 
-/* The same of RoCE v2: the skb, the caller's, at its Ethernet header; or NULL */
+/*
+ * The same for RoCE v2: returns the skb at its Ethernet header, to be freed by the caller, or NULL
+ */
 struct sk_buff *test_sent_v2(struct test_hca *hca)
 {
 	struct tap *tap = netdev_priv(hca->ndev[0]);
@@ -770,8 +772,8 @@ struct sk_buff *test_segments(struct kunit *test, struct sk_buff *skb)
 }
 
 /*
- * What the queue of port 1 says to packets from now on: NET_XMIT_SUCCESS, as at first, or
- * NET_XMIT_CN when it takes them, NET_XMIT_DROP when it does not
+ * What the queue of port 1 returns for packets from now on: NET_XMIT_SUCCESS (as at first) or
+ * NET_XMIT_CN if it accepts them, NET_XMIT_DROP if not.
  */
 void test_set_queue(struct test_hca *hca, int result)
 {
@@ -781,8 +783,8 @@ void test_set_queue(struct test_hca *hca, int result)
 }
 
 /*
- * @meanwhile is called once, when the next skb of RoCE v2 is handed to port 1 and before it is
- * kept or refused. In softirq as a rule: it must not assert, only expect
+ * Call @meanwhile once, when the next skb of RoCE v2 is handed to port 1 and before it is queued or
+ * rejected. Usually in softirq context: it must only expect, not assert.
  */
 void test_while_sending(struct test_hca *hca, void (*meanwhile)(void *data),
 			void *data)

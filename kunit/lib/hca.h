@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An HCA for tests: netdevs that keep what is sent on them, a device of any
- * backend over them, and what kernel verbs need. RoCE v1 is spoken, since that
- * leaves by the netdev without routes and neighbours:
+ * An HCA for tests: netdevs that keep the packets sent on them, a device of any backend on top, and
+ * the objects that kernel verbs need. It uses RoCE v1, which needs no routes and neighbours:
  *
  *	test -> kernel verbs -> backend -> netdev -> test_sent()
  *	test_receive() -> rhca_receive() -> QP -> completions
@@ -54,14 +53,14 @@ struct test_hca {
 	struct ib_pd *pd;	/* protection domain */
 	struct ib_cq *cq;	/* completion queue of all QPs */
 	struct ib_mr *mr;	/* region over @buffer, or NULL */
-	struct ib_srq *srq;	/* receive queue of QPs that are made from now on, or NULL */
-	struct ib_qp *qps[TEST_MAX_QPS];	/* that test_qp() made */
+	struct ib_srq *srq;	/* receive queue of QPs created from now on, or NULL */
+	struct ib_qp *qps[TEST_MAX_QPS];	/* created by test_qp() */
 	u32 num_qps;		/* how many */
 	u8 *buffer;		/* TEST_BUFFER_BYTES of memory from the page allocator */
 	unsigned long events;	/* BIT(enum ib_event_type) of each that a QP has raised */
 	union ib_gid gid;	/* the v1 GID of port 1 */
 	u16 gid_index;		/* its index */
-	bool damages;		/* the next packet that arrives is damaged */
+	bool damages;		/* damage the next packet that arrives */
 };
 
 /* Attributes for test_qp_bring_up() */
@@ -73,7 +72,7 @@ struct test_qp_spec {
 	u8 initiator_depth;	/* max_rd_atomic */
 	u8 retries;		/* retry_cnt and rnr_retry */
 	u16 pkey_index;
-	u32 dest_qpn;		/* of the peer, TEST_PEER_QPN if 0 */
+	u32 dest_qpn;		/* of the peer; 0: TEST_PEER_QPN */
 	bool v2;		/* uses v2 over IPv6; for test_bench() */
 };
 
@@ -88,9 +87,9 @@ struct test_sent {
 	u16 pkey;
 	u32 psn;
 	u32 dest_qpn;
-	const u8 *extended;	/* behind the BTH */
+	const u8 *extended;	/* the headers after the BTH */
 	const u8 *payload;
-	const struct sock *owner;	/* socket that is charged for it */
+	const struct sock *owner;	/* socket charged for it */
 	unsigned int payload_bytes;
 	u8 bytes[TEST_PACKET_BYTES + 14];	/* all of it */
 };
@@ -158,7 +157,7 @@ void test_while_sending(struct test_hca *hca, void (*meanwhile)(void *data),
 			void *data);
 u32 test_num_sent(struct test_hca *hca);
 
-/* A kernel user that keeps a device from ending for a while: holder.c */
+/* A kernel user that delays the end of a device: holder.c */
 void test_hold(struct kunit *test, struct rhca_dev *dev);
 void test_hold_begins(struct kunit *test);
 void test_hold_ends(struct kunit *test);

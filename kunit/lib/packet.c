@@ -3,13 +3,13 @@
 #include "wire/crc32.h"
 #include "wire/icrc.h"
 
-/* Every payload byte of every test, here and in make-icrc-vectors.py */
+/* Byte @i of every test's payload, here and in make-icrc-vectors.py */
 u8 test_payload(unsigned int i)
 {
 	return i * 31 + 7;
 }
 
-/* Zeroed, freed with the test, asserted */
+/* Zeroed, freed when the test ends; asserts success */
 void *test_alloc(struct kunit *test, size_t bytes)
 {
 	void *p = kunit_kzalloc(test, bytes, GFP_KERNEL);
@@ -18,13 +18,13 @@ void *test_alloc(struct kunit *test, size_t bytes)
 	return p;
 }
 
-/* Or before, by kunit_release_action() */
+/* Call it when the test ends, or earlier by kunit_release_action() */
 void test_at_end(struct kunit *test, void (*call)(void *data), void *data)
 {
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, call, data));
 }
 
-/* A flow with another value in every field */
+/* A flow with a different value in every field */
 void test_flow(struct rhca_flow *flow, enum rhca_encap encap)
 {
 	static const u8 ipv4[2][16] = {
@@ -63,7 +63,7 @@ void test_seal(u8 *packet, unsigned int bytes, enum rhca_encap encap)
 	memcpy(packet + end, &icrc, sizeof(icrc));
 }
 
-/* Writes a whole packet, from network header to ICRC, and returns its bytes */
+/* Write a whole packet, from network header to ICRC; returns its length */
 unsigned int test_build(u8 *to, const struct test_packet *p)
 {
 	unsigned int network = rhca_network_bytes(p->flow.encap);
@@ -89,7 +89,7 @@ unsigned int test_build(u8 *to, const struct test_packet *p)
 	return network + ib_bytes;
 }
 
-/* Pieces of uneven size, so that borders fall everywhere */
+/* Pieces of uneven size, so that boundaries fall everywhere */
 #define PIECE_BYTES	613
 
 static void add_pages(struct kunit *test, struct sk_buff *skb, const u8 *bytes,
@@ -117,7 +117,7 @@ static void add_list(struct sk_buff *skb, struct sk_buff *member)
 	skb->truesize += member->truesize;
 }
 
-/* The caller frees it; of other shapes than linear @head_bytes lie in the linear part */
+/* The caller frees it. Of other shapes than TEST_LINEAR, only @head_bytes are linear */
 struct sk_buff *test_skb(struct kunit *test, const u8 *bytes, unsigned int len,
 			 enum test_shape shape, unsigned int head_bytes)
 {
@@ -137,7 +137,7 @@ struct sk_buff *test_skb(struct kunit *test, const u8 *bytes, unsigned int len,
 	return skb;
 }
 
-/* A packet is the next segment of a block, which has the network headers of the first; its BTH */
+/* Add a packet to a block, whose first packet has the network headers; returns its BTH */
 u8 *test_block_add(struct sk_buff *block, const u8 *packet, unsigned int bytes,
 		   enum rhca_encap encap)
 {
@@ -150,7 +150,7 @@ u8 *test_block_add(struct sk_buff *block, const u8 *packet, unsigned int bytes,
 	return skb_put_data(block, packet + network, bytes - network);
 }
 
-/* No more follow: as a netdev hands it over */
+/* The block is complete: prepare it as a netdev hands it over */
 void test_block_end(struct sk_buff *block, enum rhca_encap encap, unsigned int gso_type,
 		    struct net_device *ndev)
 {

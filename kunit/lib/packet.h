@@ -24,8 +24,8 @@ struct test_packet {
 /* Layout of an skb's data */
 enum test_shape {
 	TEST_LINEAR,
-	TEST_PAGES,		/* from some byte on in page fragments */
-	TEST_FRAG_LIST,		/* from some byte on in a second skb */
+	TEST_PAGES,		/* page fragments after the head */
+	TEST_FRAG_LIST,		/* a second skb after the head */
 };
 
 /* For KUNIT_ARRAY_PARAM() */

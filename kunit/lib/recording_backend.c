@@ -12,7 +12,7 @@
 #define MAX_RECORDED	1024
 #define FIRST_QPN	0x100
 
-/* The MAD layer uses the device, too: several contexts write */
+/* The MAD layer also uses the device, so several contexts record */
 static DEFINE_SPINLOCK(recording_lock);		/* protects: */
 static struct recorded recording[MAX_RECORDED];
 static u32 num_recorded;
@@ -38,7 +38,7 @@ static struct recording_qp *to_recording_qp(const struct rhca_qp *qp)
 	return container_of(qp, struct recording_qp, base);
 }
 
-/* Returns the call's result */
+/* Returns the result for the call */
 static int record(const struct recorded *r)
 {
 	unsigned long flags;
@@ -67,7 +67,7 @@ static int record_qp(enum recorded_call call, const struct rhca_qp *qp)
 {
 	int ret = record(&(struct recorded) { .call = call, .qp = qp });
 
-	/* QP1 is not the test's */
+	/* QP1 belongs to ib_core, not to the test */
 	return qp->ibqp.qp_type == IB_QPT_GSI ? 0 : ret;
 }
 
@@ -88,7 +88,7 @@ static int dev_init(struct rhca_dev *dev)
 	return ret;
 }
 
-/* Operations that are only recorded, if at all, and their results */
+/* Operations that do nothing else than record, if that, and their results */
 #define RECORDS(type, name, record, ...)	static type name(__VA_ARGS__) { record; }
 
 RECORDS(void, dev_exit, record_call(RECORDED_DEV_EXIT), struct rhca_dev *dev)
@@ -299,13 +299,13 @@ void recording_clear(void)
 	memset(errors, 0, sizeof(errors));
 }
 
-/* Make the call return @error from now on, which may be 0 again; but not for QP1 */
+/* Let the call return @error from now on, 0 for success; except for QP1 */
 void recording_fail(enum recorded_call call, int error)
 {
 	WRITE_ONCE(errors[call], error);
 }
 
-/* Limit devices created from now on to these, until recording_clear() */
+/* Limit devices created from now on to these GID types, until recording_clear() */
 void recording_limit_gid_types(unsigned long types)
 {
 	WRITE_ONCE(gid_types, types);
@@ -318,15 +318,15 @@ void recording_fail_port(u32 port_num, int error)
 }
 
 /*
- * Have the netdevs of devices created from now on move to another namespace before the device is
- * registered, which then is in the wrong one; the pointer is only compared
+ * Let the netdevs of devices created from now on move to another namespace before registration,
+ * which leaves the device in the wrong one. The namespace pointer is only compared.
  */
 void recording_move_netdevs(bool move)
 {
 	netdevs_move = move;
 }
 
-/* As an adapter that moves a QP by itself on an error */
+/* As an adapter that changes a QP's state by itself on an error */
 void recording_set_state(struct ib_qp *qp, enum ib_qp_state state)
 {
 	WRITE_ONCE(to_recording_qp(to_rhca_qp(qp))->state, state);
@@ -341,8 +341,8 @@ void recording_count(struct rhca_counter_set *set, enum rhca_counter which,
 }
 
 /*
- * Copy the first @room of these calls, BIT() of each or 0 for all, of that QP, or of any for NULL;
- * returns how many were found
+ * Copy up to @room calls of the kinds in @calls (BIT() of each; 0: all) for that QP (NULL: any);
+ * returns how many were found.
  */
 u32 recording_of(unsigned long calls, const struct ib_qp *qp, struct recorded *to, u32 room)
 {
@@ -363,7 +363,7 @@ u32 recording_of(unsigned long calls, const struct ib_qp *qp, struct recorded *t
 	return num;
 }
 
-/* How often it was called */
+/* How many calls of this kind were recorded */
 u32 recording_num(enum recorded_call call)
 {
 	return recording_of(BIT(call), NULL, NULL, MAX_RECORDED);

@@ -4,7 +4,7 @@
 
 #include <kunit/test.h>
 
-/* A suite of these cases, each of them between @begins and @ends, which may be NULL */
+/* A suite of these cases, each run between @begins and @ends, which may be NULL */
 #define TEST_SUITE_WITH(suite, begins, ends, ...)				\
 	static struct kunit_case suite##_cases[] = { __VA_ARGS__, {} };		\
 	static struct kunit_suite suite##_suite = {				\
@@ -16,7 +16,7 @@
 
 #define TEST_SUITE(suite, ...)	TEST_SUITE_WITH(suite, NULL, NULL, __VA_ARGS__)
 
-/* Takes the steps of a table's row one after the other, up to one that fails; @take takes @s */
+/* Run the steps of a table row one after the other, until one fails; @take uses @s */
 #define test_steps(test, row, s, take) ({					\
 	typeof((row)->step[0]) const *s = (row)->step;				\
 										\

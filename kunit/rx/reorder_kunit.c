@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How long is waited before a packet that is missing counts as lost. */
+/* How long a missing packet is waited for before it counts as lost. */
 #include "lib/suite.h"
 #include "sw/qp/hold_rule.h"
 
@@ -10,14 +10,15 @@ enum what { END, MISSED, ASKED, WATCHED, AGAIN, BROUGHT, CAME, LATE, REPEATED, T
 /* An event on a path */
 struct event {
 	/*
-	 * a packet is missed, asked for, asked for as a response, sent again with all that
-	 * follows, is brought by that or came by itself, comes late, comes repeated, or comes
-	 * twice, which shows that it was late, or nothing
+	 * END: no more events. A packet is missing (MISSED), is requested (ASKED), is requested as
+	 * a response (WATCHED), is retransmitted with all later ones (AGAIN), arrives by such a
+	 * retransmission (BROUGHT) or by itself (CAME), arrives late (LATE) or retransmitted
+	 * (REPEATED), arrives twice and so was late (TWICE), or twice without meaning (COPY).
 	 */
 	enum what what;
-	u32 psn;	/* of it */
-	u32 at;		/* when, us */
-	u32 wait;	/* the wait after that, us */
+	u32 psn;	/* of the packet */
+	u32 at;		/* time, us */
+	u32 wait;	/* expected wait afterwards, us */
 };
 
 /* Requested at once, and 20 us late */

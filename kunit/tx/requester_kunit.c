@@ -12,7 +12,7 @@
 #include "sw/verbs/section.h"
 
 #define MTU		TEST_MTU_BYTES
-#define FIRST_PSN	0xfffffe	/* the third packet is behind the wrap */
+#define FIRST_PSN	0xfffffe	/* wraps: the third packet has PSN 0 */
 
 static const struct test_qp_spec spec = {
 	.sq_psn = FIRST_PSN, .initiator_depth = 16, .retries = 3,
@@ -23,7 +23,7 @@ static struct bench *setup(struct kunit *test, enum ib_qp_type type)
 	return test_bench(test, type, &spec, IB_QPS_RTS);
 }
 
-/* The next packet, which must be there */
+/* The next packet, which must exist */
 static void look_at_next(struct bench *b)
 {
 	KUNIT_ASSERT_TRUE(b->hca->test, test_sent(b->hca, b->sent));
@@ -134,7 +134,7 @@ static void message_is_cut_at_the_mtu(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, test_sent(b->hca, b->sent));
 }
 
-/* Many short entries, not on borders of packets */
+/* Many short entries that do not end at packet boundaries */
 static void entries_of_a_list_are_joined(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
@@ -160,14 +160,13 @@ static void entries_of_a_list_are_joined(struct kunit *test)
 	}
 }
 
-/* A READ request is for 32 packets at most, RHCA_READ_CHUNK */
 static void window_bounds_what_is_in_flight(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
 	u32 i, asked = 0;
 
 	post(b, IB_WR_RDMA_WRITE, 200 * MTU);
-	/* One pass sends so many, a tasklet the rest */
+	/* One pass sends part of it, a tasklet the rest */
 	test_becomes(test_num_sent(b->hca) >= RHCA_CWND_INITIAL);
 	msleep(20);
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), RHCA_CWND_INITIAL);
@@ -176,7 +175,7 @@ static void window_bounds_what_is_in_flight(struct kunit *test)
 		expect_payload(b, i * MTU);
 		asked += b->sent->ack_req;
 	}
-	/* Half of it is known to have arrived before all of it is used up */
+	/* An ACK for the first half arrives before the window is used up */
 	KUNIT_EXPECT_EQ(test, asked, 2);
 }
 
@@ -236,7 +235,7 @@ static void answer(struct bench *b, u32 psn, u8 syndrome, u32 msn)
 /* --- sequences -------------------------------------------------------------------- */
 
 static ACT(is_data, expect_payload(b, s->n))
-/* Of a QP that has sent so many packets more */
+/* As if it had sent so many more packets */
 static ACT(do_skip, b->send->next_psn = (b->send->next_psn + s->n) & 0xffffff)
 static ACT(is_next, KUNIT_EXPECT_EQ(b->hca->test, b->send->next_psn, FIRST_PSN + s->n))
 static ACT(is_paused, KUNIT_EXPECT_EQ(b->hca->test, b->send->pause, s->n))
@@ -282,7 +281,7 @@ static void is_done_soon(struct bench *b, const struct step *s)
 	KUNIT_EXPECT_EQ(b->hca->test, (u32)wc.status, s->n);
 }
 
-/* Also from SQD, to change what @n says besides */
+/* Move to SQD, from RTS or SQD; @n: further attributes to change */
 static void do_drain(struct bench *b, const struct step *s)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD, .timeout = s->r.length,
@@ -293,7 +292,7 @@ static void do_drain(struct bench *b, const struct step *s)
 
 static ACT(do_fail, KUNIT_EXPECT_TRUE(b->hca->test, rhca_qp_fail(&b->sw->base, s->n)))
 
-/* Since it was asked last */
+/* Since the last check */
 static void is_told(struct bench *b, const struct step *s)
 {
 	KUNIT_EXPECT_EQ(b->hca->test, (u32)test_and_clear_bit(IB_EVENT_SQ_DRAINED,
@@ -311,7 +310,7 @@ static void is_draining(struct bench *b, const struct step *s)
 	KUNIT_EXPECT_EQ(b->hca->test, attr.en_sqd_async_notify, 0);
 }
 
-/* As a process has written it wrongly */
+/* As if a process had written an invalid request */
 static void do_spoil(struct bench *b, const struct step *s)
 {
 	struct rhca_sq *sq = &b->sw->base.sq;
@@ -323,7 +322,7 @@ static void do_spoil(struct bench *b, const struct step *s)
 
 static ACT(do_close, test_netdev_set_up(b->hca->ndev[0], false))
 
-/* All but the last responses of the oldest request, a READ, have arrived */
+/* Pretend that all but the last @n responses have arrived for the oldest request, a READ */
 static void do_respond_most(struct bench *b, const struct step *s)
 {
 	const struct rhca_sq *sq = &b->sw->base.sq;
@@ -335,24 +334,24 @@ static void do_respond_most(struct bench *b, const struct step *s)
 	spin_unlock_bh(&b->send->lock);
 }
 
-#define DATA(at)	STEP(is_data, at)	/* in the packet looked at */
+#define DATA(at)	STEP(is_data, at)	/* in the packet checked last */
 #define SKIP(packets)	STEP(do_skip, packets)
-#define NEXT(at_psn)	STEP(is_next, at_psn)	/* is sent next */
+#define NEXT(at_psn)	STEP(is_next, at_psn)	/* is the next to be sent */
 #define PAUSED(why)	STEP(is_paused, why)
-#define OVER(yes)	STEP(is_over, yes)	/* the pause is, and its timer fires */
-#define SILENT		STEP(is_silent, 0)	/* the peer was, which took no retry */
+#define OVER(yes)	STEP(is_over, yes)	/* the pause is over: its timer fires */
+#define SILENT		STEP(is_silent, 0)	/* probes to a silent peer have used no retry */
 #define HEARD		STEP(is_heard, 0)
 #define TIMEOUT(code)	STEP(do_timeout, code)
 #define SOON(with)	STEP(is_done_soon, IB_WC_##with)
 #define DRAIN		STEP(do_drain, IB_QP_EN_SQD_ASYNC_NOTIFY)
 #define CHANGE_TIMEOUT(code)	STEP(do_drain, IB_QP_TIMEOUT, .length = (code))
-#define TOLD(yes)	STEP(is_told, yes)	/* that the queue is drained */
+#define TOLD(yes)	STEP(is_told, yes)	/* the event for a drained queue was raised */
 #define DRAINING(yes)	STEP(is_draining, yes)
-#define SPOIL		STEP(do_spoil, 0)	/* the oldest request */
+#define SPOIL		STEP(do_spoil, 0)	/* corrupt the oldest request */
 #define FAIL(to)	STEP(do_fail, IB_QPS_##to)	/* as the data path does */
-#define CLOSE		STEP(do_close, 0)	/* the netdev */
+#define CLOSE		STEP(do_close, 0)	/* set the netdev down */
 #define ALL_BUT(responses)	STEP(do_respond_most, responses)
-/* In the packet looked at, behind its BTH: the remote address, and other words */
+/* In the packet checked last, after its BTH: the remote address, and other words */
 #define ADDRESS(offset)	STEP(is_address, offset)
 #define HEADER(at, value)	STEP(is_header, value, .va = (at))
 #define OPERAND(at, value)	STEP(is_operand, 0, .va = (at), .swap_add = (value))
@@ -365,16 +364,16 @@ static void do_respond_most(struct bench *b, const struct step *s)
 #define TIMER_AFTER(seconds)	STEP(is_timer_late, seconds)
 #define TIMER_BEFORE(seconds)	STEP(is_timer_soon, seconds)
 
-/* A WRITE of five packets, of which the second is lost, and a SEND that may wait */
+/* A WRITE of five packets, the second of which is lost, and a SEND that may have to wait */
 #define LOSE_ONE	WRITES(5 * MTU), FORGET, ANSWER(1, NAK_PSN, 0), LEFT(WRITE_MIDDLE, 1), \
 			ASKS(true), DATA(MTU), SENDS(0), SENT(0)
 
-/* The first succeeds, the second is refused, the third is flushed */
+/* The first succeeds, the second gets the NAK, the third is flushed */
 #define FAILS(name, code, with)	{ name " fails its request and the QP", .step = {		\
 		SENDS(1), SENDS(2), SENDS(3), ANSWER(1, code, 1), DONE(1, SUCCESS),	\
 		DONE(2, with), DONE(3, WR_FLUSH_ERR), STATE(ERR) } }
 
-/* A READ request is for 32 packets at most, RHCA_READ_CHUNK; the next starts after these */
+/* A READ request covers up to 32 packets, RHCA_READ_CHUNK; @next: PSN after the READ */
 #define READ_OF(name, bytes, next, ...)	{ "READ of " name, .step = {				\
 		OPEN_WINDOW, READS(bytes), __VA_ARGS__, SENT(0), SENDS(0),		\
 		LEFT(SEND_ONLY, next) } }
@@ -384,7 +383,7 @@ static void do_respond_most(struct bench *b, const struct step *s)
 static const struct test_qp_spec no_retries = { .sq_psn = FIRST_PSN };
 
 static const struct course courses[] = {
-	/* Where RETH, immediate and invalidate are is in kunit/wire/opcode_kunit.c */
+	/* For the offsets of RETH, immediate and IETH see kunit/wire/opcode_kunit.c */
 	{ "extended headers carry the request", .step = {
 		WR(IB_WR_RDMA_WRITE_WITH_IMM, MTU + 5), LEFT(WRITE_FIRST, 0), ADDRESS(0),
 		HEADER(8, REMOTE_KEY), HEADER(12, MTU + 5), LEFT(WRITE_LAST_IMM, 1),
@@ -406,7 +405,7 @@ static const struct course courses[] = {
 		OPERAND(20, 0x1111222233334444),
 		WR(IB_WR_ATOMIC_FETCH_AND_ADD, 8, .compare = 7), LEFT(FETCH_ADD, 1),
 		OPERAND(12, 7) } },
-	/* A WRITE without immediate takes no receive request */
+	/* A WRITE without immediate consumes no receive request */
 	{ "solicited is said by the last packet", .step = {
 		WR(IB_WR_SEND, 2 * MTU, .flags = IB_SEND_SOLICITED), LEFT(SEND_FIRST, 0),
 		SOLICITED(false), LEFT(SEND_LAST, 1), SOLICITED(true),
@@ -415,23 +414,23 @@ static const struct course courses[] = {
 	{ "requester of another state is silent", .step = {
 		MOVE(SQD), SENDS(8), SENT(0), PENDING, MOVE(RTS), SENT(1), MOVE(ERR), SENDS(9),
 		SENT(1), DONE(8, WR_FLUSH_ERR), DONE(9, WR_FLUSH_ERR) } },
-	/* Half of all PSNs. The request behind it has arrived, its last responses have not */
+	/* Half of all PSNs. The later request has arrived, but not the READ's last responses */
 	{ "longest READ waits for its last responses", .step = {
 		OPEN_WINDOW, READS(1U << 31), FORGET, ALL_BUT(32), SENDS(1),
 		ASKED(0x800000 - 32, 32 * MTU), LEFT(SEND_ONLY, 0x800000),
 		ANSWER(0x800000, NO_CREDITS, 2), PENDING, ASKED(0x800000 - 32, 32 * MTU) } },
 	{ "unreliable requests complete when sent", .type = IB_QPT_UC, .step = {
 		WRITES(3 * MTU), SENT(3), DONE_AS(3 * MTU, RDMA_WRITE) } },
-	/* A flush continues in portions, and its user need not wait for the last of them */
+	/* A flush runs in portions; new requests may be posted before the last one */
 	{ "what waited before SQE is flushed, not sent", .type = IB_QPT_UC, .step = {
 		MOVE(SQD), SENDS(0), SENDS(1), FAIL(SQE), MOVE(RTS), SENT(0),
 		DONE(0, WR_FLUSH_ERR), DONE(1, WR_FLUSH_ERR), SENDS(2), SENT(1),
 		DONE(2, SUCCESS) } },
-	/* 8 GiB of packets later: the PSN that is called old has moved along */
+	/* 8 GiB of packets later: the boundary for old PSNs has moved along */
 	{ "unreliable requests are whole after half the PSNs", .type = IB_QPT_UC, .step = {
 		SENDS(1), FORGET, SKIP(0x7fffff), SENDS(1), FORGET, SENDS(2 * MTU),
 		LEFT(UC | SEND_FIRST, 0x800001), LEFT(UC | SEND_LAST, 0x800002) } },
-	/* Three at once, over the wrap; an old ACK, or one for an unsent packet, has no effect */
+	/* Three at once, across the wrap; an old ACK, or one for an unsent packet, has no effect */
 	{ "acknowledgement completes what it covers", .step = {
 		SENDS(1), SENDS(2), SENDS(3), SENDS(4), PENDING, ANSWER(2, NO_CREDITS, 3),
 		DONE(1, SUCCESS), DONE(2, SUCCESS), DONE(3, SUCCESS), PENDING,
@@ -446,7 +445,7 @@ static const struct course courses[] = {
 	{ "peer that holds gets what is missing", .step = {
 		LOSE_ONE, ANSWER(4, NO_CREDITS, 1), LEFT(SEND_ONLY, 5), SENT(0),
 		COUNT(TX_RETRANSMITTED_PACKETS, 1) } },
-	/* A GRO keeps those of different owners apart: they would overtake the repeated one */
+	/* GRO keeps different owners apart: new packets would overtake the repeated one */
 	{ "new packets have the owner of a repeated one", .step = {
 		LOSE_ONE, NOTE_OWNER, ANSWER(2, NO_CREDITS, 0), LEFT(SEND_ONLY, 5), OWNED(true),
 		ANSWER(5, NO_CREDITS, 2), SENDS(0), LEFT(SEND_ONLY, 6), OWNED(false) } },
@@ -455,64 +454,64 @@ static const struct course courses[] = {
 		LEFT(ANY_OPCODE, 0), NOTE_OWNER, SENDS(3), LEFT(ANY_OPCODE, 1),
 		LEFT(SEND_ONLY, 2), OWNED(true), ANSWER(2, NO_CREDITS, 3), SENDS(4),
 		LEFT(SEND_ONLY, 3), OWNED(false) } },
-	/* It is known by then */
+	/* Its behaviour is known by then */
 	{ "peer that drops gets everything", .step = {
 		LOSE_ONE, ANSWER(1, NO_CREDITS, 0), LEFT(ANY_OPCODE, 2), LEFT(ANY_OPCODE, 3),
 		LEFT(ANY_OPCODE, 4), LEFT(ANY_OPCODE, 5), SENT(0), ANSWER(5, NO_CREDITS, 2),
 		WRITES(3 * MTU), FORGET, ANSWER(6, NAK_PSN, 2), SENT(3) } },
-	/* All is repeated then, and new packets follow; what is acknowledged alone says nothing */
+	/* All is retransmitted, then new packets follow; an ACK of one packet proves nothing */
 	{ "receiver not ready ends the wait for one packet", .step = {
 		LOSE_ONE, ANSWER(1, 0x21 /* 10 us */, 0), COMES(5), LEFT(ANY_OPCODE, 1),
 		LEFT(ANY_OPCODE, 2), LEFT(ANY_OPCODE, 3), LEFT(ANY_OPCODE, 4),
 		LEFT(ANY_OPCODE, 5), ASKS(true), ANSWER(1, NO_CREDITS, 0), SENT(0) } },
-	/* It is sent as soon as the queue has room, and nothing but it */
+	/* It is sent, alone, as soon as the queue has room */
 	{ "missing packet is not forgotten by a full queue", .step = {
 		WRITES(5 * MTU), FORGET, QUEUE(DROP), ANSWER(1, NAK_PSN, 0), QUEUE(SUCCESS),
 		COMES(1), LEFT(ANY_OPCODE, 1), SENT(0) } },
-	/* After round trips, not after the 4 s of the timeout, and without using a retry */
+	/* After some round trips, not after the 4 s of the timeout, and without using a retry */
 	{ "unanswered packet is repeated early", .step = {
 		ADP, TIMEOUT(20), RTT(20 * NSEC_PER_USEC), WRITES(MTU), COMES(6),
 		RETRIES_LEFT(true), WINDOW(RHCA_CWND_LEAST), OLDEST(0) } },
 	{ "timeout of the verbs takes a retry", .step = {
 		TIMEOUT(1), WRITES(MTU), COMES(2), RETRIES_LEFT(false) } },
-	/* A timer may have been armed for hours */
+	/* The timer may have been armed for hours ahead */
 	{ "shorter timeout holds at once", .step = {
 		MOVE(SQD), CHANGE_TIMEOUT(31), MOVE(RTS), SENDS(1), TIMER_AFTER(3600), MOVE(SQD),
 		CHANGE_TIMEOUT(14), TIMER_BEFORE(10) } },
-	/* Who hears nothing does so long before the ACK timeout */
+	/* Probes go out long before the ACK timeout */
 	{ "silence makes the oldest packet be repeated", .step = {
 		ADP, WRITES(3 * MTU), FORGET, ANSWER(0, NO_CREDITS, 0), COMES(1),
 		LEFT(ANY_OPCODE, 1), ASKS(true), SILENT, ANSWER(2, NO_CREDITS, 1), HEARD } },
 
-	/* The end of what was begun: the peer asks again, and the local queue takes nothing */
+	/* The peer sends a NAK, and the local queue rejects the retransmission */
 	{ "queue is not drained while a request is repeated", .step = {
 		SENDS(1), DRAIN, QUEUE(DROP), ANSWER(0, NAK_PSN, 0), TOLD(false),
 		QUEUE(SUCCESS), COMES(2), TOLD(false), ANSWER(0, NO_CREDITS, 1), TOLD(true) } },
-	/* A user who changes an attribute of a QP in SQD has got the event that it is drained */
+	/* Changing an attribute of a QP in SQD does not raise the event again */
 	{ "drained queue is told of once", .step = {
 		DRAIN, TOLD(true), CHANGE_TIMEOUT(14), TOLD(false), MOVE(RTS), DRAIN,
 		TOLD(true) } },
-	/* It was for an earlier time */
+	/* The request for the event applied to the earlier drain */
 	{ "drained queue is told of where that is asked for", .step = {
 		DRAIN, TOLD(true), MOVE(RTS), MOVE(SQD), TOLD(false), DRAINING(false) } },
-	/* Users who have not requested the event query this, 11.2.5.3 */
+	/* For users who have not requested the event, 11.2.5.3 */
 	{ "query tells whether the queue is drained", .step = {
 		SENDS(1), DRAINING(false), MOVE(SQD), DRAINING(true), ANSWER(0, NO_CREDITS, 1),
 		DRAINING(false), MOVE(RTS), DRAINING(false) } },
-	/* An error is reported in its turn: in SQD other requests wait, too */
+	/* Errors are reported in order; in SQD the requests wait */
 	{ "bad request waits while the queue is drained", .step = {
 		MOVE(SQD), SENDS(1), SPOIL, SENDS(2), STATE(SQD), DRAINING(false), MOVE(RTS),
 		DONE(1, LOC_QP_OP_ERR), STATE(ERR) } },
 
-	/* The local queue. NET_XMIT_CN: something was dropped, which need not be the packet */
+	/* The local queue. NET_XMIT_CN: a packet was dropped, but not necessarily this one */
 	{ "congested queue has taken the packet", .step = {
 		QUEUE(CN), WRITES(3 * MTU), PAUSED(RHCA_NO_PAUSE), LEFT(ANY_OPCODE, 0),
 		LEFT(ANY_OPCODE, 1), LEFT(ANY_OPCODE, 2), COUNT(TX_DROPPED, 0),
 		COUNT(TX_PACKETS, 3) } },
-	/* UC does not retransmit, so nothing else would make it continue */
+	/* UC does not retransmit, so nothing else would resume it */
 	{ "queue that takes nothing does not stop UC", .type = IB_QPT_UC, .step = {
 		QUEUE(DROP), WRITES((RHCA_SECTION_PACKETS + 36) * MTU), SOON(SUCCESS) } },
-	/* Rejected packets are lost, and the rest of the message is sent later */
+	/* Rejected packets are lost; the rest of the message is sent later */
 	{ "UC waits for a full queue", .type = IB_QPT_UC, .step = {
 		QUEUE(DROP), BH_OFF, WRITES(TEST_BUFFER_BYTES),
 		COUNT(TX_DROPPED, RHCA_TX_LIST_PACKETS), QUEUE(SUCCESS), BH_ON, SOON(SUCCESS),
@@ -521,7 +520,7 @@ static const struct course courses[] = {
 		QUEUE(DROP), BH_OFF, WRITES(1), WRITES(1), WRITES(1), WRITES(1),
 		COUNT(TX_DROPPED, 1), QUEUE(SUCCESS), BH_ON, SOON(SUCCESS), SOON(SUCCESS),
 		SOON(SUCCESS), SOON(SUCCESS), SENT(3) } },
-	/* As a veth pair does when its other end has a smaller MTU. 1.05 ms, 3 retries */
+	/* As with a veth pair whose other end has a smaller MTU. Timeout 1.05 ms, 3 retries */
 	{ "queue that never takes a packet fails its request", .step = {
 		TIMEOUT(8), QUEUE(DROP), SENDS(1), SOON(RETRY_EXC_ERR),
 		COUNT(LOCAL_ACK_TIMEOUT_ERR, 4), STATE(ERR) } },
@@ -535,24 +534,24 @@ static const struct course courses[] = {
 	FAILS("operational error", NAK_OPERATION, REM_OP_ERR),
 	{ "receiver that is never ready fails the request", .spec = &no_retries, .step = {
 		SENDS(1), ANSWER(0, 0x21, 0), DONE(1, RNR_RETRY_EXC_ERR), STATE(ERR) } },
-	/* 655.36 ms: longer than a stall */
+	/* RNR timer 655.36 ms: longer than a stall of the machine */
 	{ "receiver not ready is asked again later", .step = {
 		SENDS(1), FORGET, ANSWER(0, 0x20, 0), SENT(0), COMES(1), LEFT(ANY_OPCODE, 0),
 		STATE(RTS) } },
-	/* It came twice, and a receive was there for the second. What is behind it goes on */
+	/* It arrived twice, the second time with a receive posted: later requests proceed */
 	{ "pause ends where the receiver has become ready", .step = {
 		SENDS(1), SENDS(2), FORGET, ANSWER(0, 0x20, 0), SENT(0),
 		PAUSED(RHCA_PAUSE_RNR), ANSWER(0, NO_CREDITS, 1), DONE(1, SUCCESS), OVER(true),
 		COMES(1), LEFT(ANY_OPCODE, 1) } },
-	/* So did both, and the second of them is refused now: it waits as long as that says */
+	/* Both packets arrived twice; the second gets an RNR NAK now, and its timer counts */
 	{ "pause ends where another begins", .step = {
 		SENDS(1), SENDS(2), FORGET, ANSWER(0, 0x20, 0), ANSWER(1, 0x20, 1),
 		DONE(1, SUCCESS), NEXT(1), PAUSED(RHCA_PAUSE_RNR), OVER(false), SENT(0) } },
-	/* The local queue was full at the third packet, and the peer at the first */
+	/* The local queue was full at the third packet, the RNR NAK is for the first */
 	{ "receiver not ready is heard while the queue is full", .step = {
 		SENDS(1), SENDS(1), SENDS(1), LOCAL_FULL(2), ANSWER(0, 0x20, 0), NEXT(0),
 		PAUSED(RHCA_PAUSE_RNR) } },
-	/* Two receives behind two messages */
+	/* Two receives left after two messages */
 	{ "response to a READ brings credits", .step = {
 		SENDS(1), ANSWER(0, 0x00, 1), READS(8),
 		STEP(do_respond, 0x02 << 24 | 2, READ_ONLY, .psn = 1, .payload_bytes = 8),
@@ -562,7 +561,7 @@ TEST_COURSES(requests_and_answers_have_their_consequences, courses, &spec, 0)
 
 #define LONG_BYTES	(40U << 10)
 
-/* The context that receives ACKs must not copy for the poster */
+/* The context that receives ACKs must not copy long payloads for the poster */
 static void long_request_is_left_to_the_processor_that_posts(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
@@ -571,7 +570,7 @@ static void long_request_is_left_to_the_processor_that_posts(struct kunit *test)
 	post(b, IB_WR_RDMA_WRITE, MTU);
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 1);
 
-	/* Another processor is going to look at the queue */
+	/* Another processor owns the turn */
 	local_bh_disable();
 	atomic_set(&turn->word, RHCA_TURN_RUNNING);
 	post(b, IB_WR_RDMA_WRITE, LONG_BYTES);
@@ -579,13 +578,13 @@ static void long_request_is_left_to_the_processor_that_posts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)atomic_read(&turn->word),
 			RHCA_TURN_RUNNING | RHCA_TURN_KICK(RHCA_KICK_POST));
 
-	/* And so does the tasklet of another one */
+	/* It is queued in another CPU's tasklet */
 	turn->cpu = -1;
 	atomic_set(&turn->word, RHCA_TURN_QUEUED | RHCA_TURN_LISTED);
 	answer(b, FIRST_PSN, 0x1f, 1);
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 1);
 
-	/* This processor may as well begin */
+	/* It is queued in this CPU's tasklet: start at once */
 	turn->cpu = raw_smp_processor_id();
 	answer(b, FIRST_PSN, 0x1f, 1);
 	KUNIT_EXPECT_GT(test, test_num_sent(b->hca), 1);
@@ -603,7 +602,7 @@ struct mixed_wr {
 
 #define MAX_MIXED	3
 
-/* @sent packets are sent, the last of which requests an ACK */
+/* @sent packets are sent; the last one requests an ACK */
 static const struct mix_case {
 	const char *desc;
 	bool without_credit;
@@ -646,7 +645,7 @@ static u32 num_done(struct bench *b)
 	return num;
 }
 
-/* In one list: request by request each would be the last, and ask */
+/* As one list: posted one by one, each would be the last and request an ACK */
 static void post_mixed(struct bench *b, const struct mix_case *c)
 {
 	struct ib_rdma_wr *wrs = test_alloc(b->hca->test, MAX_MIXED * sizeof(*wrs));
@@ -691,7 +690,7 @@ static void packet_that_is_waited_for_asks_at_once(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, b->sent->ack_req);
 }
 
-/* Sending stopped behind a request that is sent again: its rate allowed one packet */
+/* Sending paused after a retransmitted request: the rate allowed only one packet */
 static void registration_behind_a_repeated_request_completes(struct kunit *test)
 {
 	static const struct mix_case both = {
@@ -716,7 +715,7 @@ static void registration_behind_a_repeated_request_completes(struct kunit *test)
 
 #define MANY		1000
 
-/* A SEND and behind it registrations, in one list */
+/* A list of a SEND and registrations after it */
 static void post_many(struct bench *b, struct ib_reg_wr *regs)
 {
 	struct ib_rdma_wr wr;
@@ -735,7 +734,7 @@ static void post_many(struct bench *b, struct ib_reg_wr *regs)
 	KUNIT_ASSERT_EQ(b->hca->test, 0, ib_post_send(b->qp, &wr.wr, NULL));
 }
 
-/* The context that receives the ACK of the first completes all, with bottom halves off */
+/* The context that receives the SEND's ACK completes those processed, with bottom halves off */
 static void requests_without_a_packet_do_not_pile_up(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
@@ -761,7 +760,7 @@ static void requests_without_a_packet_do_not_pile_up(struct kunit *test)
 		ib_dereg_mr(regs[i].mr);
 }
 
-/* What stands before it is never acknowledged: it is done when it has been sent */
+/* No ACK will come for the request before it: that is complete once sent */
 static void uc_invalidates_behind_what_is_sent_with_it(struct kunit *test)
 {
 	static const struct mix_case both = {
@@ -781,7 +780,7 @@ static struct rhca_send_wqe *newest_slot(struct bench *b)
 	return rhca_sq_wqe(sq, sq->tail - 1);
 }
 
-/* Its slots are in the caches; but one that is in use is nobody else's */
+/* Its slots are in the caches; but a slot in use is not reused */
 static void empty_queue_begins_with_the_same_slot(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
@@ -802,7 +801,7 @@ static void empty_queue_begins_with_the_same_slot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, first->length, 4);
 }
 
-/* The WRITE is planned and never sent, so it is not it that waits for an answer */
+/* The WRITE is planned but never sent, so no response to it is outstanding */
 static void bad_request_does_not_repeat_the_read_before_it(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
@@ -826,7 +825,7 @@ static void bad_request_does_not_repeat_the_read_before_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->send->reads_in_flight, 0);
 }
 
-/* A timer that was armed before modify_qp set the timeout to 0, "none" */
+/* The timer was armed before modify_qp set the timeout to 0 (infinite) */
 static void timeout_of_none_repeats_nothing(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
@@ -844,7 +843,7 @@ static void timeout_of_none_repeats_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->send->retries_left, spec.retries);
 }
 
-/* The poster may hold a lock that the handler of its events takes */
+/* The poster may hold a lock that its event handler takes */
 static void event_of_a_verb_is_raised_behind_it(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
@@ -863,7 +862,7 @@ static void event_of_a_verb_is_raised_behind_it(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_QP_LAST_WQE_REACHED, &b->hca->events));
 }
 
-/* The peer lives, and has asked for the time: RNR retries are what it costs, 9.7.5.2.8 */
+/* The peer is alive and has asked for a delay, which only uses an RNR retry, 9.7.5.2.8 */
 static void time_that_a_receiver_asks_for_is_no_timeout(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
@@ -887,7 +886,7 @@ static void time_that_a_receiver_asks_for_is_no_timeout(struct kunit *test)
 	spin_unlock_bh(&b->send->lock);
 }
 
-/* Without an immediate it is looked at where one leaves, also for QP1 (kunit/core/pkey_kunit.c) */
+/* SENDs without immediate are checked when sent, also on QP1 (kunit/core/pkey_kunit.c) */
 static void datagram_opcode_is_that_of_table_38(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, UD_SEND_ONLY + 1,

@@ -17,7 +17,7 @@
 
 enum event_type { BY_KICK, BY_END, BY_TIMER, BY_BLOCK, BY_POP, BY_DROP, BY_VISIT, BY_DEATH };
 
-/* An event of a word */
+/* An event applied to a word */
 struct event {
 	enum event_type type;	/* which function of turn.h */
 	u8 a;			/* its first argument */
@@ -157,7 +157,7 @@ static bool is_valid(u32 word)
 		return false;
 	if (state == RHCA_TURN_TIMED ? !pause : pause)
 		return false;
-	if (state == RHCA_TURN_IDLE && kicks)	/* a kick that would be lost */
+	if (state == RHCA_TURN_IDLE && kicks)	/* the kick would be lost */
 		return false;
 	if (state == RHCA_TURN_QUEUED && !(word & LISTED))	/* in no tasklet's list */
 		return false;
@@ -165,7 +165,7 @@ static bool is_valid(u32 word)
 	return !(word & DYING) || state == RHCA_TURN_IDLE || state == RHCA_TURN_RUNNING;
 }
 
-/* Callers of the functions of turn.h observe this */
+/* Callers of turn.h guarantee this */
 static bool may_happen(u32 word, const struct event *event)
 {
 	enum rhca_turn_state state = rhca_turn_state(word);
@@ -191,7 +191,7 @@ static bool may_happen(u32 word, const struct event *event)
 	}
 }
 
-/* One owner: a turn starts only if there is none, and the caller that starts it is told */
+/* A turn has one owner: it starts only if there is none, and only its starter gets RHCA_ACT_RUN */
 static bool owner_is_right(u32 word, const struct event *event,
 			   const struct rhca_turn_step *next)
 {
@@ -204,7 +204,7 @@ static bool owner_is_right(u32 word, const struct event *event,
 	       !(was && next->act == RHCA_ACT_RUN);
 }
 
-/* Only the caller that sets LISTED adds it to a list */
+/* The caller that sets LISTED, and no other, adds it to a list */
 static bool list_is_right(u32 word, const struct event *event,
 			  const struct rhca_turn_step *next)
 {
@@ -225,9 +225,8 @@ static bool timer_is_right(u32 word, const struct rhca_turn_step *next)
 }
 
 /*
- * No kick is lost: it stays in the word until a turn begins, of which the owner knows
- * that something has happened, or the QP goes. And a pause does not keep one waiting
- * that ends it.
+ * No kick is lost: it stays in the word until a turn starts, or the QP is being destroyed. And a
+ * pause does not delay a kick that ends it.
  */
 static bool kicks_are_right(u32 word, const struct event *event,
 			    const struct rhca_turn_step *next)
@@ -243,7 +242,7 @@ static bool kicks_are_right(u32 word, const struct event *event,
 	       event->type == BY_DROP || (next->word & kicks) == kicks;
 }
 
-/* A dying QP starts nothing, and stays dying */
+/* A dying QP starts no turn and no timer, and stays dying */
 static bool death_is_right(u32 word, const struct rhca_turn_step *next)
 {
 	return !(word & DYING) || ((next->word & DYING) && next->act != RHCA_ACT_RUN &&
@@ -267,7 +266,7 @@ static const char *what_is_wrong(u32 word, const struct event *event)
 	return death_is_right(word, &next) ? NULL : "death";
 }
 
-/* Returns how many combinations there were */
+/* Returns the number of combinations */
 static u32 walk_events(struct kunit *test, u32 word)
 {
 	struct event event;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Fences: a verb that revokes access to memory returns, and a work request that does so completes,
- * only once no packet uses the memory. The test acts as the packet, and uses it for any time.
+ * only when no packet uses the memory any more. The test plays a packet that uses it for any time.
  */
 #include <linux/scatterlist.h>
 #include <linux/sched.h>
@@ -63,15 +63,15 @@ static void stop(struct rhca_mem *mem)
 	local_bh_enable();
 }
 
-/* --- packets that are handled together ------------------------------------------- */
+/* --- packets processed together -------------------------------------------------- */
 
-/* Memory that is in use, and a key that is asked for next */
+/* Memory in use, and a key requested next */
 static const struct hold_case {
 	const char *desc;
-	bool other_key;		/* it is another one */
-	bool other_device;	/* the same of another device, which some keys are of, too */
-	bool invalid;	/* it is taken away: who goes on could keep who waits waiting for ever */
-	bool goes_on;		/* the use does, and is not counted twice */
+	bool other_key;		/* the next key is different */
+	bool other_device;	/* the same key of another device; some keys exist on several */
+	bool invalid;	/* it is being invalidated: continued use could block the waiter for ever */
+	bool goes_on;		/* the use continues, and is not counted twice */
 } hold_cases[] = {
 	{ "same key", .goes_on = true },
 	{ "another key", .other_key = true },
@@ -80,7 +80,7 @@ static const struct hold_case {
 };
 KUNIT_ARRAY_PARAM_DESC(hold, hold_cases, desc);
 
-/* As in a batch, with softirqs off meanwhile */
+/* As in a batch, with softirqs off in between */
 static void use_goes_on_with_the_same_key(struct kunit *test)
 {
 	const struct hold_case *c = test->param_value;
@@ -110,15 +110,15 @@ static void use_goes_on_with_the_same_key(struct kunit *test)
 
 /* --- verbs that wait ------------------------------------------------------------- */
 
-/* A verb that is called elsewhere, since it waits */
+/* A verb that runs in a work item, as it waits */
 struct verb {
 	struct work_struct work;			/* calls it */
 	int (*call)(struct bench *b, void *object);	/* the verb */
 	void *object;					/* its argument */
 	struct bench *b;				/* whose objects */
-	int ret;					/* its result */
+	int ret;					/* its return value */
 	struct task_struct *task;			/* the thread that calls it */
-	unsigned long switches; /* how often that had slept before */
+	unsigned long switches; /* context switches of @task before the call */
 	struct completion done;				/* it has returned */
 };
 
@@ -132,7 +132,7 @@ static void verb_work(struct work_struct *work)
 	complete(&verb->done);
 }
 
-/* Who spins with a real-time priority keeps the packet from its CPU for ever */
+/* It must sleep: spinning with a real-time priority could keep the packet off its CPU for ever */
 static bool sleeps(struct verb *verb)
 {
 	struct task_struct *task = READ_ONCE(verb->task);
@@ -161,7 +161,7 @@ static void expect_done(struct verb *verb)
 	KUNIT_EXPECT_EQ(verb->b->hca->test, 0, verb->ret);
 }
 
-/* It gets so far that it waits, and returns only when @mem is given back */
+/* The verb must wait, and return only after @mem is released */
 static void expect_wait(struct bench *b, int (*call)(struct bench *b, void *object), void *object,
 			struct rhca_mem *mem, enum rhca_mem_state *state)
 {
@@ -175,7 +175,7 @@ static void expect_wait(struct bench *b, int (*call)(struct bench *b, void *obje
 	msleep(100);
 	waits = !completion_done(&verb.done);
 	KUNIT_EXPECT_TRUE(test, waits);
-	if (waits) {		/* else the memory may be freed */
+	if (waits) {		/* otherwise the memory may be freed */
 		KUNIT_EXPECT_NE(test, READ_ONCE(*state), RHCA_MEM_VALID);
 		KUNIT_EXPECT_TRUE(test, sleeps(&verb));
 		stop(mem);
@@ -288,7 +288,7 @@ static void rebinding_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, to_rhca_mr(b->hca->mr)->mem.num_windows);
 }
 
-/* The usual way of storage: one region that is always busy, and many windows */
+/* As storage does: one region that is always busy, and many windows */
 static void window_does_not_wait_for_users_of_its_region(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -329,7 +329,7 @@ static void deregistration_waits(struct kunit *test)
 	expect_wait(b, dereg_mr, mr, write_by(b, mr->rkey), &to_rhca_mr(mr)->mem.state);
 }
 
-/* The window has gone, and with it what keeps the region from being taken away */
+/* The window is gone, and with it the refusal to deregister its region */
 static void deregistration_waits_for_users_of_a_window(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -407,7 +407,7 @@ static struct page *first_page(struct bench *b)
 	return page;
 }
 
-/* The key refers to the memory mapped since */
+/* Let the key refer to the memory mapped since */
 static void register_again(struct bench *b)
 {
 	struct ib_reg_wr reg = {
@@ -422,7 +422,7 @@ static void register_again(struct bench *b)
 	KUNIT_ASSERT_EQ(b->hca->test, 0, ib_post_send(b->qp, &invalidate, NULL));
 }
 
-/* iSER and SRP map first, and then post both in one list */
+/* iSER and SRP map first, then post invalidation and registration in one list */
 static void pages_stay_until_the_key_is_registered_again(struct kunit *test)
 {
 	struct page *pages[2];
@@ -437,7 +437,7 @@ static void pages_stay_until_the_key_is_registered_again(struct kunit *test)
 
 	register_again(b);
 	KUNIT_EXPECT_PTR_EQ(test, first_page(b), pages[0]);
-	/* Without a map in between it is the same memory */
+	/* Without another map, it is the same memory */
 	register_again(b);
 	KUNIT_EXPECT_PTR_EQ(test, first_page(b), pages[0]);
 	map(b, page_address(pages[1]));
@@ -447,8 +447,8 @@ static void pages_stay_until_the_key_is_registered_again(struct kunit *test)
 }
 
 /*
- * What the user calls a page: 4 KiB for NVMe and iSER, also where the kernel's are larger,
- * and 128 KiB for RTRS
+ * The user's page size: 4 KiB for NVMe and iSER, even if the kernel's pages are larger, and 128 KiB
+ * for RTRS.
  */
 static const struct piece_case {
 	const char *desc;
@@ -460,7 +460,7 @@ static const struct piece_case {
 };
 KUNIT_ARRAY_PARAM_DESC(piece, piece_cases, desc);
 
-/* Pieces of the buffer, in another order than there */
+/* Pieces of the buffer, mapped out of order */
 static const unsigned int piece_order[] = { 2, 0, 3 };
 
 static void map_pieces(struct bench *b, unsigned int bytes)
@@ -477,7 +477,7 @@ static void map_pieces(struct bench *b, unsigned int bytes)
 	KUNIT_ASSERT_EQ(b->hca->test, num, ib_map_mr_sg(b->hca->mr, sg, num, NULL, bytes));
 }
 
-/* Bytes that lie together from there on; 0 when it is another place than @at */
+/* Contiguous bytes from @distance on; 0 if they are not at @at */
 static unsigned int found_at(struct bench *b, u64 distance, const u8 *at)
 {
 	unsigned int offset, bytes = 0;
@@ -509,7 +509,7 @@ static void pages_of_a_region_are_those_of_the_kernel(struct kunit *test)
 		found = found_at(b, distance, at);
 		KUNIT_ASSERT_GT(test, found, 0);
 		KUNIT_ASSERT_LE(test, found, c->bytes - in_piece);
-		/* Once in the middle */
+		/* Once, look up an address inside a page */
 		distance += found > 5 && !(distance % PAGE_SIZE) ? 5 : found;
 	}
 }
@@ -550,7 +550,7 @@ static void destruction_of_a_qp_waits_for_its_packet(struct kunit *test)
 	msleep(100);
 	waits = !completion_done(&verb.done);
 	KUNIT_EXPECT_TRUE(test, waits);
-	if (waits)		/* else the QP is freed */
+	if (waits)		/* otherwise the QP is freed */
 		rhca_qp_put(qp);
 	expect_done(&verb);
 }
