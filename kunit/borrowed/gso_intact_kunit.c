@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Blocks to this host are marked, so that UDP does not segment them, but not their clones. */
+/* Blocks to this host, but not their clones, are marked so that UDP does not segment them. */
 #include <linux/delay.h>
 #include <linux/ip.h>
 #include <linux/netfilter.h>

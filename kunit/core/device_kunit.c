@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The core over a backend that only records: which operations it calls, in which order, and what
- * others see meanwhile. As this works, the core does not depend on a datapath.
+ * others see meanwhile. That it works this way shows that the core depends on no data path.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
@@ -346,7 +346,7 @@ static void refusal_of_the_backend_reaches_the_caller(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->try(hca, qp), 0);
 }
 
-/* As many as query_device reports, and another one after one has left */
+/* As many QPs as query_device reports; one more only after one has left */
 static void full_group_takes_no_more(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);

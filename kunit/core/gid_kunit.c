@@ -61,7 +61,7 @@ static const struct find_case {
 	enum ib_gid_type type;
 	int ifindex;
 	int index;
-	const struct net *net;	/* init_net without one */
+	const struct net *net;	/* NULL: init_net */
 } find_cases[] = {
 	{ "v1",			&gid_a, IB_GID_TYPE_ROCE, 0, 0 },
 	{ "v2",			&gid_a, IB_GID_TYPE_ROCE_UDP_ENCAP, 0, 1 },

@@ -17,7 +17,7 @@ static const struct carries_case {
 	unsigned short type;
 	const char *kind;
 	unsigned long gid_types;
-	const u8 *mac;		/* some_mac without one */
+	const u8 *mac;		/* NULL: some_mac */
 } carries_cases[] = {
 	{ "NIC",		ARPHRD_ETHER,		NULL,		V1 | V2 },
 	{ "veth",		ARPHRD_ETHER,		"veth",		V1 | V2 },

@@ -43,7 +43,7 @@ static void one_of_two_members_must_be_full(struct kunit *test)
 
 /* --- the text ------------------------------------------------------------------- */
 
-/* Begins with 0 0xffff, 1 0x8001 */
+/* The table initially has 0 0xffff and 1 0x8001 */
 static const struct edit_case {
 	const char *desc;
 	const char *text;

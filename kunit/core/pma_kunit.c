@@ -110,12 +110,12 @@ static void counter_lies_where_it_belongs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, encoded(test, c, max), max);
 	if (max == U64_MAX)
 		return;
-	/* It stays at its end */
+	/* Larger values saturate */
 	KUNIT_EXPECT_EQ(test, encoded(test, c, max + 1), max);
 	KUNIT_EXPECT_EQ(test, encoded(test, c, U64_MAX), max);
 }
 
-/* Every counter is at 1000, and is set to 5 if it is selected */
+/* Every counter is 1000, and 5 after its bit selected it */
 static void counter_is_set_by_its_bit_alone(struct kunit *test)
 {
 	const struct field_case *c = test->param_value;

@@ -14,7 +14,7 @@ static const struct ttl_case {
 	const char *desc;
 	u8 forced;
 	enum rhca_encap encap;
-	u8 hop_limit;		/* of an address vector with 64 */
+	u8 hop_limit;		/* resulting one, for an address vector with 64 */
 } ttl_cases[] = {
 	{ "off, IPv4",		0,	RHCA_V2_IPV4,	64 },
 	{ "off, IPv6",		0,	RHCA_V2_IPV6,	64 },

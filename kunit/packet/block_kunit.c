@@ -33,7 +33,7 @@ static void packets_leave_singly_after_a_loss(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, backoff.single, 0);
 }
 
-/* What leaves between two losses is a send window at most */
+/* Between two losses at most a send window leaves in blocks */
 static void path_that_no_block_survives_sees_few(struct kunit *test)
 {
 	struct rhca_block_backoff backoff = {};
@@ -67,7 +67,7 @@ static void losses_that_are_rare_are_forgotten(struct kunit *test)
 static const struct proof_case {
 	const char *desc;
 	u32 left;	/* PSN of the block */
-	bool lost;	/* something was repeated before the acknowledgement */
+	bool lost;	/* something was retransmitted before the acknowledgement */
 	u32 upto;
 	u32 single;	/* after the next loss */
 } proof_cases[] = {
@@ -123,7 +123,7 @@ static void builder_setup(struct builder *b, struct kunit *test)
 	b->psn = FIRST_PSN;
 }
 
-/* A sealed segment, as the next packet of the QP */
+/* Build a sealed segment: the next packet of the QP */
 static void build(struct builder *b, struct rhca_packet *packet, u8 opcode,
 		  u32 bytes)
 {
@@ -141,7 +141,7 @@ static void build(struct builder *b, struct rhca_packet *packet, u8 opcode,
 	rhca_packet_seal(packet);
 }
 
-/* False where it does not fit; then it is given up */
+/* Returns false if the packet does not fit; it is freed then */
 static bool add(struct builder *b, u8 opcode, u32 bytes)
 {
 	struct rhca_packet packet;
@@ -158,7 +158,7 @@ static bool add(struct builder *b, u8 opcode, u32 bytes)
 	return fits;
 }
 
-/* VLANs and bonds get it without a pass through the IP stack's output */
+/* VLANs and bonds get the skb without the IP stack's output path, which would set the length */
 static void expect_total(struct builder *b, struct sk_buff *skb)
 {
 	if (b->path->address.flow.encap == RHCA_V2_IPV4) {
@@ -189,7 +189,7 @@ static struct sk_buff *finish(struct builder *b)
 	return skb;
 }
 
-/* Each is a packet that any receiver accepts; returns how many */
+/* Any receiver must accept each of them; returns their number */
 static unsigned int expect_sound(struct builder *b, struct sk_buff *list)
 {
 	struct rhca_rx *rx = test_alloc(b->test, sizeof(*rx));
@@ -303,7 +303,7 @@ static const struct test_qp_spec spec = {
 	.retries = 7, .v2 = true,
 };
 
-/* The block that is about to arrive, and its newest segment */
+/* The next block to arrive, and its newest segment */
 static struct sk_buff *block;
 static u8 *segment;
 
@@ -322,7 +322,7 @@ static unsigned int extended_bytes_of(u8 opcode)
 	}
 }
 
-/* Its next segment, to @qp */
+/* Append a segment for @qp */
 static void append_to(struct bench *b, struct ib_qp *qp, u8 opcode, int psn, u32 bytes)
 {
 	static const u8 aeth[8] = { NO_CREDITS, 0, 0, 1 };
@@ -349,7 +349,7 @@ static void append_to(struct bench *b, struct ib_qp *qp, u8 opcode, int psn, u32
 static ACT(do_append, append_to(b, b->qp, s->r.opcode, s->r.psn, s->r.payload_bytes))
 static ACT(do_spoil, segment[s->r.va] ^= s->n)
 
-/* ACKs to no QP, the shortest packets that parse */
+/* Append ACKs to no QP: the shortest packets that parse */
 static void do_append_many(struct bench *b, const struct step *s)
 {
 	static struct ib_qp nobody = { .qp_num = 0x123456 };
@@ -362,7 +362,7 @@ static void do_append_many(struct bench *b, const struct step *s)
 static ACT(do_append_byte, skb_put_zero(block, 1))
 static ACT(do_size, skb_shinfo(block)->gso_size = s->n)
 
-/* Its ICRC is right */
+/* Change the P_Key; the ICRC is valid */
 static void do_repartition(struct bench *b, const struct step *s)
 {
 	u8 *packet = test_alloc(b->hca->test, TEST_PACKET_BYTES);
@@ -374,7 +374,7 @@ static void do_repartition(struct bench *b, const struct step *s)
 	memcpy(segment, packet + 48, SEGMENT_BYTES(MTU));
 }
 
-/* With the type that GRO and blocks have where a socket gets them, or another one */
+/* With the type that GRO uses and a socket gets blocks with, or another one */
 static void do_arrive(struct bench *b, const struct step *s)
 {
 	struct sk_buff *skb = block;
@@ -406,7 +406,7 @@ static void do_recvs(struct bench *b, const struct step *s)
 #define SPOIL(at, bits)	STEP(do_spoil, bits, .va = (at))
 #define MANY(num)	STEP(do_append_many, num)
 #define BYTE		STEP(do_append_byte, 0)
-#define SIZE(bytes)	STEP(do_size, bytes)	/* of its segments, as a process may set it */
+#define SIZE(bytes)	STEP(do_size, bytes)	/* segment size, as a process may set it */
 #define NONE_PARSED	COUNT(RX_DROPPED_NO_QP, 0), COUNT(RX_DROPPED_BAD_LENGTH, 1), \
 			COUNT(RX_DROPPED_TRUNCATED, 0)
 #define REPARTITION	STEP(do_repartition, 0)
@@ -453,7 +453,7 @@ static const struct course courses[] = {
 		SEG(SEND_MIDDLE, 3, MTU), SEG(SEND_LAST, 4, 9), ARRIVE, GOT(4 * MTU + 9), PENDING,
 		PAYLOAD(TARGET, MTU), PAYLOAD(TARGET + MTU, MTU), PAYLOAD(TARGET + 2 * MTU, MTU),
 		PAYLOAD(TARGET + 3 * MTU, MTU), PAYLOAD(TARGET + 4 * MTU, 9) } },
-	/* Programs wait for its last byte */
+	/* Programs may poll the last byte */
 	{ "damaged last packet touches nothing", .step = {
 		RECVS(1), SEG(SEND_FIRST, 0, MTU), SEG(SEND_LAST, 1, 64), SPOIL(30, 0x10), ARRIVE,
 		PENDING, ZERO(TARGET + MTU, 64) } },
@@ -484,7 +484,7 @@ static const struct course courses[] = {
 		COUNT(IMPLIED_NAK_SEQ_ERR, 1), SEG(READ_MIDDLE, 2, MTU), SEG(READ_LAST, 3, 8),
 		ARRIVE, DONE(3 * MTU + 8, SUCCESS), PENDING, PAYLOAD(TARGET + MTU, MTU),
 		PAYLOAD(TARGET + 2 * MTU, MTU), PAYLOAD(TARGET + 3 * MTU, 8) } },
-	/* GRO puts 64 together: of more none is looked at */
+	/* GRO merges up to 64; of a larger block none is parsed */
 	{ "as many segments as go", .step = {
 		MANY(64), ARRIVE, COUNT(RX_DROPPED_NO_QP, 64), COUNT(RX_DROPPED_BAD_LENGTH, 0),
 		COUNT(RX_DROPPED_TRUNCATED, 0) } },
@@ -534,7 +534,7 @@ static void packets_of_other_qps_may_be_in_between(struct kunit *test)
 	test_expect_completions(b->hca, 1, 4);
 }
 
-/* What a guest may write into the header of its packet, unchecked so far */
+/* Values that a guest may write into its packet's header, not checked so far */
 static const struct size_case {
 	const char *desc;
 	unsigned int gso_size;
@@ -568,7 +568,7 @@ static void segment_size_that_lies_is_refused(struct kunit *test)
 	KUNIT_EXPECT_GE(test, refused, 1);
 	KUNIT_EXPECT_LE(test, refused, 2);
 	test_expect_completions(b->hca, 1, 0);
-	/* And nothing is left behind */
+	/* A later block is not affected */
 	append(b, 0);
 	append(b, 1);
 	arrive(b);
@@ -584,7 +584,7 @@ static void segment_size_that_lies_is_refused(struct kunit *test)
 static union ib_gid group = { .raw = { 0xff, 0x15, [13] = 1, 2, 5 } };
 static struct ib_qp whole_group = { .qp_num = 0xffffff };
 
-/* No buffer is posted: delivered packets are counted as lacking one */
+/* No receives are posted: packets delivered count as out of buffer */
 static void copies_of_a_block_to_a_group_are_bounded(struct kunit *test)
 {
 	u32 delivered = DIV_ROUND_UP(MAX_COPIES, GROUP_QPS), i;

@@ -6,7 +6,7 @@
 #include "lib/packet.h"
 #include "sw/packet/pool.h"
 
-/* Packets that have taken whole pages of this CPU's pool */
+/* Packets that occupy whole pages of this CPU's pool */
 struct bench {
 	struct kunit *test;				/* the test */
 	struct rhca_piece piece[RHCA_POOL_PAGES];	/* the memory of each */
@@ -24,7 +24,7 @@ static struct page *page_or_none(void)
 	return NULL;
 }
 
-/* What others have built may still be somewhere: then it has a page more than once */
+/* Packets built earlier may still use pages of the pool; it takes new ones then */
 static void take_page(struct rhca_piece *piece)
 {
 	void *room = rhca_pool_room(RHCA_POOL_PAGE_BYTES);
@@ -42,7 +42,7 @@ static void give_back(struct rhca_piece *piece)
 	*piece = (struct rhca_piece){};
 }
 
-/* The pool of this CPU is ours until the bench is torn down */
+/* The pool of this CPU belongs to the test until teardown */
 static struct bench *setup(struct kunit *test)
 {
 	struct bench *b = test_alloc(test, sizeof(*b));
@@ -69,7 +69,7 @@ static void teardown(struct bench *b)
 	local_bh_enable();
 }
 
-/* The next packet is built there */
+/* The next packet must be built at the start of this page */
 static void expect_next(struct bench *b, struct page *page)
 {
 	void *room = rhca_pool_room(1);
@@ -89,7 +89,7 @@ static void page_without_users_is_used_again(struct kunit *test)
 	teardown(b);
 }
 
-/* Where all have users, one is left to them */
+/* If all pages have users, the pool leaves one to them and takes a new one */
 static void pool_goes_on_with_a_new_page(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -104,7 +104,7 @@ static void pool_goes_on_with_a_new_page(struct kunit *test)
 	teardown(b);
 }
 
-/* Nothing else gets it memory again as long as the allocator has none in one piece */
+/* With no contiguous memory to be had, only these pages can be used again */
 static void pages_stay_without_memory_for_another(struct kunit *test)
 {
 	struct bench *b = setup(test);

@@ -24,17 +24,17 @@
 static const struct test_qp_spec plain = { .initiator_depth = 1, .retries = 7 };
 
 /*
- * @primer speaks v1, which has no blocks: whether its request leaves at once or waits,
- * what is posted to the others behind it waits for softirqs.
+ * @primer uses v1, which has no blocks: whether its request is sent at once or waits, requests
+ * posted to the other QPs after it wait for softirqs.
  */
 struct bench {
 	struct kunit *test;
 	struct test_hca *hca;
 	struct ib_qp *primer;
 	struct ib_qp *qp[QPS];
-	u32 guest;		/* one whose own source port is not that of the block */
+	u32 guest;		/* a QP whose own source port is not that of the block */
 	u16 block_port;		/* source port of the block checked last */
-	u16 port;		/* of the single packet likewise */
+	u16 port;		/* of the single packet checked last */
 	bool in_burst;		/* bottom halves are off */
 };
 
@@ -48,7 +48,7 @@ struct seen {
 	u16 sport;	/* UDP source port */
 };
 
-/* Far from each other, and the last one's wrap */
+/* Far apart; those of the last QP wrap */
 static u32 first_psn(u32 index)
 {
 	return 0xffffff - (QPS - 1 - index) * 0x1000;
@@ -102,7 +102,7 @@ static void post(struct bench *b, u32 index, u32 bytes)
 	post_to(b, b->qp[index], index, bytes);
 }
 
-/* What is posted until end_burst() waits for it */
+/* Requests posted until end_burst() wait for it */
 static void begin_burst(struct bench *b)
 {
 	local_bh_disable();
@@ -122,7 +122,7 @@ static void post_each(struct bench *b)
 		post(b, i, 64);
 }
 
-/* All of the QPs post one */
+/* Post one request to each QP */
 static void burst(struct bench *b)
 {
 	begin_burst(b);
@@ -137,7 +137,7 @@ static void post_alone(struct bench *b, u32 index)
 	end_burst();
 }
 
-/* Frees it. Any receiver would take it for sound */
+/* Check that any receiver accepts the packet; frees it */
 static void look_at(struct bench *b, struct sk_buff *skb, enum rhca_encap encap,
 		    struct seen *seen)
 {
@@ -172,7 +172,7 @@ static u32 look_at_all(struct bench *b, struct sk_buff *skb,
 	return num;
 }
 
-/* Takes the oldest skb and returns how many packets are in it, 0 without one */
+/* Take the oldest skb; returns the number of packets in it, 0 if there is none */
 static u32 take(struct bench *b, struct seen *seen)
 {
 	struct sk_buff *skb = test_sent_v2(b->hca);
@@ -225,7 +225,7 @@ static u16 own_port(struct bench *b, u32 index)
 	return port;
 }
 
-/* From the peer to a QP */
+/* Address a packet from the peer to a QP */
 static void address(struct bench *b, struct test_packet *p, u32 index)
 {
 	p->flow = (struct rhca_flow) { .encap = RHCA_V2_IPV6, .hop_limit = 64,
@@ -240,7 +240,7 @@ static struct sk_buff *packet_to(struct bench *b, struct test_packet *p, u32 ind
 	return test_packet_on(b->hca, p, b->hca->ndev[0]);
 }
 
-/* That the peer has all packets of the QP up to the @nth */
+/* An ACK for all packets of the QP up to the @nth */
 static struct sk_buff *acknowledgement(struct bench *b, u32 index, u32 nth)
 {
 	const u8 aeth[4] = { 0x1f, 0, 0, nth + 1 };
@@ -263,7 +263,7 @@ struct meanwhile {
 	struct sk_buff *ack;	/* acknowledgement that arrives, or NULL */
 	bool posts;		/* another request is posted */
 	bool sqd;		/* the QP is moved to SQD */
-	int ret;		/* of posting */
+	int ret;		/* result of posting */
 };
 
 static void happen(void *data)
@@ -301,7 +301,7 @@ static void send_block(struct bench *b, struct meanwhile *m)
 struct step {
 	void (*act)(struct bench *b, const struct step *s);
 	u32 qp;			/* index, or GUEST */
-	u32 n;			/* which packet of it; bytes, status, or what happens meanwhile */
+	u32 n;			/* which packet of it; bytes, status, or meanwhile: what happens */
 	unsigned long qps;	/* of a block */
 };
 
@@ -373,7 +373,7 @@ ACT(is_drained, KUNIT_EXPECT_TRUE(b->test, test_bit(IB_EVENT_SQ_DRAINED, &b->hca
 #define EACH			{ do_each }
 #define POST(index, bytes)	{ do_post, index, bytes }
 #define ALONE(index)		{ do_alone, index }
-#define UPTO(index, nth)	{ do_ack, index, nth }	/* is acknowledged */
+#define UPTO(index, nth)	{ do_ack, index, nth }	/* acknowledge */
 #define BLOCK(of, nth)		{ is_block, .n = (nth), .qps = (of) }
 #define SINGLE(index, nth)	{ is_single, index, nth }, { is_own, index }
 #define FOLLOWS(index, nth)	{ is_single, index, nth }, { is_of_block }
@@ -389,41 +389,41 @@ static const struct {
 	{ "one QP is in error", {
 		BEGIN, EACH, { do_fail }, END, BLOCK(ALL & ~BIT(SUBJECT), 0), LAST,
 		DONE(SUBJECT, WR_FLUSH_ERR), NONE_DONE } },
-	/* No request is begun; in RTS again it is, and was not lost */
+	/* No request is started in SQD; back in RTS it is, and has not been lost */
 	{ "one QP is in SQD", {
 		BEGIN, EACH, { do_sqd }, END, BLOCK(ALL & ~BIT(SUBJECT), 0), LAST, NONE_DONE,
 		{ do_rts }, SINGLE(SUBJECT, 0) } },
-	/* Its packets go singly for a while: perhaps it was the block that got lost */
+	/* It sends single packets for a while: the block may have been lost */
 	{ "one QP has lost packets", {
 		{ do_lose }, BURST, SINGLE(SUBJECT, 0), BLOCK(ALL & ~BIT(SUBJECT), 0), LAST,
 		NONE_DONE } },
-	/* A longer one needs its own block; a shorter one is a block's last */
+	/* A longer one needs its own block; a shorter one ends a block */
 	{ "of other sizes leave apart", {
 		BEGIN, POST(0, 64), POST(1, 64), POST(2, 68), POST(3, 68), POST(4, 8), POST(5, 8),
 		END, BLOCK(GENMASK(1, 0), 0), BLOCK(GENMASK(4, 2), 0), { is_single, 5, 0 },
 		LAST } },
-	/* They are a block of their own, with the QP's source port */
+	/* They leave as a block of their own, with the QP's source port */
 	{ "two of one QP leave with no others", {
 		BEGIN, EACH, POST(3, 64), END, { is_pair, 3 }, BLOCK(ALL & ~BIT(3), 0), LAST } },
-	/* Else switches that spread flows by it could let them overtake each other */
+	/* Otherwise switches that hash the source port could reorder packets */
 	{ "source port stays until all is acknowledged", {
 		BURST, BLOCK(ALL, 0), { find_guest }, ALONE(GUEST), FOLLOWS(GUEST, 1),
 		UPTO(GUEST, 0), ALONE(GUEST), FOLLOWS(GUEST, 2), UPTO(GUEST, 2), ALONE(GUEST),
 		SINGLE(GUEST, 3) } },
-	/* It would have another source port than packets that it must not overtake */
+	/* The block's source port differs, so its packet could overtake those in flight */
 	{ "QP with one under way shares nothing", {
 		BURST, BLOCK(ALL, 0), UPTO(4, 0), UPTO(5, 0), BURST, { is_single, 0, 1 },
 		{ is_single, 1, 1 }, { is_single, 2, 1 }, { is_single, 3, 1 },
 		BLOCK(BIT(4) | BIT(5), 1), LAST } },
 
-	/* It does not overtake it */
+	/* It must not overtake the request in the block */
 	{ "request waits for the block with the one before", {
 		MEANWHILE(POSTS), BLOCK(ALL, 0), FOLLOWS(SUBJECT, 1), LAST } },
-	/* Then it is behind nothing */
+	/* Nothing is left to overtake then */
 	{ "completion may come before the block has left", {
 		MEANWHILE(POSTS | ACKED), DONE(SUBJECT, SUCCESS), BLOCK(ALL, 0),
 		SINGLE(SUBJECT, 1), LAST, UPTO(SUBJECT, 1), DONE(QPS + 1, SUCCESS) } },
-	/* Nothing else would check again */
+	/* No other event would check again */
 	{ "SQD is drained when the block has left", {
 		MEANWHILE(DRAINS | ACKED), BLOCK(ALL, 0), LAST, { is_drained } } },
 };
@@ -446,7 +446,7 @@ static bool arrives(struct bench *b, struct seen *seen)
 	return test_becomes(take(b, seen));
 }
 
-/* Each by its own QP, and singly: the queue may have no room for a block */
+/* Each QP sends its own, singly: the queue may have no room for a block */
 static void packets_of_a_refused_block_are_sent_again(struct kunit *test)
 {
 	unsigned long missing = ALL;
@@ -467,12 +467,12 @@ static void packets_of_a_refused_block_are_sent_again(struct kunit *test)
 	KUNIT_EXPECT_GE(test, test_count(b->hca, RHCA_TX_DROPPED), QPS);
 }
 
-/* A call of another thread while the block is sent */
+/* A verb called by another thread while the block is sent */
 struct verb {
 	struct work_struct work;	/* the thread's */
 	struct bench *b;		/* the bench */
 	struct completion done;		/* it has returned */
-	int ret;			/* what */
+	int ret;			/* its return value */
 	bool in_time;			/* it had returned before the block was sent */
 };
 
@@ -486,7 +486,7 @@ static void destroy(struct work_struct *work)
 
 #define NEW_PSN	0x424242
 
-/* To RTS again, with another PSN */
+/* Bring the QP up again, with another PSN */
 static void bring_up_again(struct work_struct *work)
 {
 	struct test_qp_spec spec = { .sq_psn = NEW_PSN, .retries = 7,
@@ -591,7 +591,7 @@ static void qp_begins_anew_while_the_block_leaves(struct kunit *test)
 
 /* --- acknowledgements ---------------------------------------------------------------- */
 
-/* A READ of no bytes, which is answered by a response of none */
+/* A READ of 0 bytes; the response has none */
 static void read_nothing(struct bench *b, u32 index)
 {
 	static const u8 reth[16];
@@ -603,7 +603,7 @@ static void read_nothing(struct bench *b, u32 index)
 	test_arrive(packet_to(b, &p, index), RHCA_V2_IPV6);
 }
 
-/* A SEND to each QP arrives, in one block; @psn of each */
+/* A SEND to each QP arrives in one block; @psn: of each */
 static void send_to_each(struct bench *b, const u32 *psn)
 {
 	u8 *packet = test_alloc(b->test, TEST_PACKET_BYTES);
@@ -643,7 +643,7 @@ static void expect_acks(struct bench *b, unsigned long qps)
 	KUNIT_EXPECT_EQ(b->test, found, qps);
 }
 
-/* The next skb is one packet, with the source port of its QP */
+/* The next skb is one packet, with its own QP's source port */
 static void expect_answer(struct bench *b, u32 index, u8 opcode, u8 syndrome)
 {
 	struct seen seen[QPS] = {};
@@ -658,14 +658,14 @@ static void expect_answer(struct bench *b, u32 index, u8 opcode, u8 syndrome)
 static const struct {
 	const char *desc;
 	bool reads;		/* SUBJECT has received a READ request before */
-	u32 psn;		/* of the SEND to it; 0 to the others */
-	bool alone;		/* its answer is */
+	u32 psn;		/* of the SEND to SUBJECT; 0 for others */
+	bool alone;		/* SUBJECT's answer leaves alone */
 	u8 syndrome;
 } answers[] = {
 	{ "acknowledgements", .psn = 0 },
-	/* The peer would take responses for lost that it has overtaken */
+	/* The peer would consider overtaken responses lost */
 	{ "acknowledgement behind a response", .reads = true, .psn = 1, .alone = true },
-	/* Else too much would be retransmitted, or an ACK before it be late */
+	/* Otherwise too much would be retransmitted, or an earlier ACK would be late */
 	{ "NAK", .psn = 3, .alone = true, .syndrome = 0x60 },
 };
 KUNIT_ARRAY_PARAM_DESC(answer, answers, desc);
@@ -702,7 +702,7 @@ struct other_case {
 	}
 
 CHANGE(same, (void)address)
-/* The source port of an address is the QP's, which gives it up for the block's */
+/* The source port does not count: the QP uses the block's instead */
 CHANGE(other_sport, address->flow.udp_sport ^= 0x100)
 CHANGE(other_port, address->port++)
 CHANGE(other_netdev, address->ifindex++)
@@ -716,7 +716,7 @@ CHANGE(other_hop_limit, address->flow.hop_limit--)
 CHANGE(other_label, address->flow.flow_label ^= 0x12)
 CHANGE(other_framing, address->flow.encap = RHCA_V2_IPV4)
 CHANGE(other_pkey, fields->pkey = 0x8001)
-/* Not ECN-capable */
+/* ACKs are not ECN-capable */
 CHANGE(other_ecn, fields->opcode = ACKNOWLEDGE)
 
 static const struct other_case others[] = {
@@ -738,7 +738,7 @@ static const struct other_case others[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(other, others, desc);
 
-/* The first packet of a QP by any path, of one size; false when it is sent in another way */
+/* Add a QP's first packet, always of the same size; returns false if it was sent another way */
 static bool share(struct bench *b, struct rhca_shared_block *shared, u32 index,
 		  struct rhca_path *path, const struct rhca_bth_fields *fields)
 {
@@ -801,7 +801,7 @@ static void only_what_has_the_same_headers_shares(struct kunit *test)
 	shares = share(b, shared, 1, other, &fields[1]) &&
 		 rhca_shared_packets(shared) == 2;
 	KUNIT_EXPECT_EQ(test, shares, c->shares);
-	/* If it does not share */
+	/* Sent already if they do not share */
 	first = test_sent_v2(b->hca);
 	rhca_shared_send(shared);
 	rcu_read_unlock();
@@ -815,7 +815,7 @@ static void only_what_has_the_same_headers_shares(struct kunit *test)
 	rhca_path_put(other);
 }
 
-/* The entry of the table that it was to go by has been cleared. Others are not concerned */
+/* Its P_Key's table entry has been cleared. Other QPs' packets are not affected */
 static void packet_outside_partitions_is_in_no_block(struct kunit *test)
 {
 	struct rhca_shared_block *shared;

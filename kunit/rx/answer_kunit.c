@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Responses that the local queue has refused: which are due again. */
+/* Responses rejected by the local queue: which are sent again. */
 #include "lib/packet.h"
 #include "sw/qp/recv_half.h"
 #include "sw/rx/answer.h"
@@ -20,13 +20,13 @@ static u32 psn_of(u8 number)
 	return (FIRST_PSN + number) & 0xffffff;
 }
 
-/* A response that was refused */
+/* A rejected response */
 static const struct refusal_case {
 	const char *desc;	/* which */
-	u8 sent;		/* responses that had been handed to the queue */
-	u8 refused;		/* the first that it did not take */
-	u8 next[NUM_ANSWERED];	/* the response of each READ that has to be sent next */
-	u8 sending;		/* the READ that is answered next */
+	u8 sent;		/* responses handed to the queue before */
+	u8 refused;		/* the first that the queue rejected */
+	u8 next[NUM_ANSWERED];	/* next response of each READ to send */
+	u8 sending;		/* the READ to continue with */
 } refusals[] = {
 	{ "first of all", 10, 0, { 0, 4, 5 }, 0 },
 	{ "in the middle of the oldest", 10, 2, { 2, 4, 5 }, 0 },
@@ -38,7 +38,7 @@ static const struct refusal_case {
 };
 KUNIT_ARRAY_PARAM_DESC(refusal, refusals, desc);
 
-/* As after @sent responses; READs before the oldest have been forgotten */
+/* The state after @sent responses; READs before the oldest are forgotten */
 static void set_up(struct rhca_responder *recv, u32 oldest, u8 sent)
 {
 	struct rhca_resource *res;

@@ -23,10 +23,10 @@ static const struct test_qp_spec spec = {
 /* --- steps ------------------------------------------------------------------------ */
 
 static ACT(is_target, KUNIT_EXPECT_EQ(b->hca->test, *(u64 *)(b->hca->buffer + TARGET), s->n))
-/* A READ request begins so many bytes behind the first */
+/* A READ request starts this many bytes after the first */
 static ACT(is_from,
 	   KUNIT_EXPECT_EQ(b->hca->test, get_unaligned_be64(b->sent->extended), REMOTE_ADDR + s->n))
-/* No queue is full, and no packet sent is being timed */
+/* The RTT of a path without queueing, and no packet is being timed */
 static ACT(do_path, b->send->rtt = (struct rhca_rtt) { .least = s->n, .smoothed = s->n })
 static ACT(do_holds, b->send->recovery->rule.way = RHCA_PEER_HOLDS)
 
@@ -55,17 +55,17 @@ static ACT(do_too_far, rhca_missing_refused(b->send, FIRST_PSN + s->n))
 #define PATH(ns)		STEP(do_path, ns)
 #define HOLDS			STEP(do_holds, 0)	/* the peer holds early packets */
 #define LOSSY			STEP(do_lossy, 0)
-#define LATE(ns)		STEP(do_late, ns)	/* responses are, by so much */
-#define IS_LATE(yes)		STEP(is_late, yes)	/* they are known to be */
+#define LATE(ns)		STEP(do_late, ns)	/* responses are late, by so many ns */
+#define IS_LATE(yes)		STEP(is_late, yes)	/* whether they are known to be */
 #define TOO_FAR(at_psn)		STEP(do_too_far, at_psn)
 #define MISSING(at_psn)		ANSWER(at_psn, NAK_PSN, 1)
 #define COMPLETES(id)		DONE(id, SUCCESS), PENDING, STATE(RTS)
 
 /* READs of two packets each: 0 and 1, 2 and 3 */
 #define TWO_READS		READ_TO(2 * MTU), READ_TO(2 * MTU), FORGET
-/* Beyond 500 us it is a long one; no timer of such ends while a test runs on a busy host */
+/* Long paths are those beyond 500 us; a test on a busy host ends before any timer of this one */
 #define LONG_PATH		(100 * NSEC_PER_MSEC)
-/* Four READs of four packets each, on such a path */
+/* Four READs of four packets each, on a path with this RTT */
 #define READS_ON(path_ns)	READ_TO(4 * MTU), READ_TO(4 * MTU), READ_TO(4 * MTU), \
 				READ_TO(4 * MTU), FORGET, PATH(path_ns)
 /* 2, 5 and 8 to 10 are lost */
@@ -116,7 +116,7 @@ static const struct course courses[] = {
 		WR(IB_WR_RDMA_READ, 8, .va = TARGET, .rkey_xor = 0x4711),
 		RESPOND(READ_ONLY, 0, 8), DONE(8, LOC_PROT_ERR), PENDING, STATE(ERR) } },
 
-	/* Once, from the one that is missing */
+	/* Once, from the missing one on */
 	{ "lost response is asked for again", .step = {
 		CLEAN, READ_TO(4 * MTU), FORGET, RESPOND(READ_FIRST, 0, MTU),
 		RESPOND(READ_MIDDLE, 2, MTU), RESPOND(READ_LAST, 3, MTU), ASKED(1, 3 * MTU),
@@ -136,9 +136,8 @@ static const struct course courses[] = {
 		COUNT(RX_HELD_DROPPED, 0) } },
 
 	/*
-	 * What is missing behind the oldest, on a long path: from the beginning of a request,
-	 * since what is held of it may still have to go; what is missing next has not been
-	 * asked for
+	 * On a long path all missing responses are requested: from the start of their request, as
+	 * those held of it may still be dropped. What is missing after them is requested later.
 	 */
 	{ "all that is missing is asked for", .step = {
 		READS_ON(LONG_PATH), LOSE_SOME, ASKED(2, 2 * MTU), ASKED(4, 4 * MTU),
@@ -152,12 +151,12 @@ static const struct course courses[] = {
 		RESPOND(READ_FIRST, 2, MTU), ASKED(5, 3 * MTU), SENT(0) } },
 	{ "nothing more is asked for where responses are late", .step = {
 		READS_ON(LONG_PATH), LATE(1), LOSE_SOME, ASKED(2, 2 * MTU), SENT(0) } },
-	/* Answers arrive in the order of requests: that to the oldest was lost again */
+	/* Answers arrive in the order of requests, so the one to the oldest was lost again */
 	{ "answer to a later request says lost again", .step = {
 		READS_ON(LONG_PATH), LOSE_SOME, FORGET, RESPOND(READ_FIRST, 4, MTU),
 		ASKED(2, 2 * MTU), RESPOND(READ_MIDDLE, 5, MTU), RESPOND(READ_MIDDLE, 6, MTU),
 		SENT(0), RESPOND(READ_FIRST, 2, MTU), SENT(0) } },
-	/* Once, even if the peer repeats its NAK, and only to a peer that holds later packets */
+	/* Once, even if the peer repeats the NAK, and only if the peer holds later packets */
 	{ "request that is missing need not wait for responses", .step = {
 		READS_ON(LONG_PATH), HOLDS, RESPOND(READ_MIDDLE, 1, MTU), ASKED(0, 4 * MTU),
 		RESPOND(READ_MIDDLE, 2, MTU), RESPOND(READ_LAST, 3, MTU),
@@ -165,12 +164,12 @@ static const struct course courses[] = {
 		RESPOND(READ_MIDDLE, 6, MTU), RESPOND(READ_LAST, 7, MTU), MISSING(8),
 		ASKED(8, 4 * MTU), MISSING(8), SENT(0), RESPOND(READ_FIRST, 0, MTU),
 		DONE(4 * MTU, SUCCESS), COMPLETES(4 * MTU), SENT(0) } },
-	/* A responder's expected PSN only grows: nothing is sent for a NAK of an older one */
+	/* A responder's expected PSN only grows: a NAK of an older one is ignored */
 	{ "request is sent again once for all NAKs", .step = {
 		READS_ON(LONG_PATH), HOLDS, RESPOND(READ_MIDDLE, 1, MTU), ASKED(0, 4 * MTU),
 		MISSING(8), ASKED(8, 4 * MTU), MISSING(4), MISSING(8), SENT(0), MISSING(12),
 		ASKED(12, 4 * MTU), SENT(0) } },
-	/* 0 and 1, which is held, make room */
+	/* 0, and 1, which was held, make room */
 	{ "nothing is asked for that cannot be held", .step = {
 		READS_ON(LONG_PATH), RESPOND(READ_MIDDLE, 1, MTU), ASKED(0, 4 * MTU),
 		OTHERS(RHCA_HOLD_PORT_BYTES), RESPOND(READ_LAST, 7, MTU), SENT(0),
@@ -180,7 +179,7 @@ static const struct course courses[] = {
 		READS_ON(LONG_PATH), WRITES(2 * MTU), FETCH, READ_TO(2 * MTU), FORGET,
 		PATH(NSEC_PER_MSEC), RESPOND(READ_LAST, 15, MTU), FORGET,
 		RESPOND(READ_LAST, 20, MTU), LEFT(FETCH_ADD, 18), ASKED(19, 2 * MTU), SENT(0) } },
-	/* Those within 128 packets can be held all the same */
+	/* Responses within 128 packets can still be held */
 	{ "what is too far ahead does not end it", .step = {
 		READS_ON(LONG_PATH), RESPOND(READ_MIDDLE, 1, MTU), RESPOND(READ_LAST, 7, MTU),
 		FORGET, TOO_FAR(130), RESPOND(READ_LAST, 11, MTU), ASKED(8, 4 * MTU), SENT(0) } },
@@ -192,12 +191,12 @@ static const struct course courses[] = {
 		READS_ON(LONG_PATH), RESPOND(READ_LAST, 3, MTU), ASKED(0, 4 * MTU), MISSING(8),
 		SENT(0) } },
 
-	/* Packets that may only be late */
+	/* Packets that may merely be late */
 	{ "response that comes twice was late", .step = {
 		TWO_READS, RESPOND(READ_LAST, 1, MTU), ASKED(0, 2 * MTU),
 		RESPOND(READ_FIRST, 0, MTU), IS_LATE(false), RESPOND(READ_FIRST, 0, MTU),
 		IS_LATE(true) } },
-	/* A peer may answer with all that follows, and separately repeat a requested one */
+	/* The peer may answer to the end of all READs, and separately repeat one response */
 	{ "response of two answers says nothing", .step = {
 		TWO_READS, RESPOND(READ_LAST, 1, MTU), ASKED(0, 2 * MTU),
 		RESPOND(READ_FIRST, 0, MTU), RESPOND(READ_LAST, 3, MTU), ASKED(2, 2 * MTU),
@@ -207,7 +206,7 @@ static const struct course courses[] = {
 		RESPOND(READ_LAST, 3, MTU), RESPOND(READ_FIRST, 0, MTU),
 		RESPOND(READ_FIRST, 2, MTU), SENT(0), DONE(2 * MTU, SUCCESS),
 		COMPLETES(2 * MTU) } },
-	/* The peer was not silent: no probe is sent first */
+	/* The peer has not been silent, so no probe is sent first */
 	{ "response that does not come is asked for", .step = {
 		TWO_READS, ADP, LATE(100 * NSEC_PER_MSEC), RESPOND(READ_LAST, 1, MTU), SENT(0),
 		COMES(1), ASKED(0, 2 * MTU), COUNT(IMPLIED_NAK_SEQ_ERR, 1) } },
@@ -241,7 +240,7 @@ static void post_at_random(struct bench *b, struct rnd_state *rnd, u64 id)
 	test_post(b, &(struct request) { opcode, .va = TARGET, .length = bytes }, id);
 }
 
-/* Mostly no NAK that ends the round */
+/* Mostly without NAKs, which would end the round */
 static void respond_at_random(struct bench *b, struct rnd_state *rnd)
 {
 	u32 pick = prandom_u32_state(rnd);
@@ -253,7 +252,7 @@ static void respond_at_random(struct bench *b, struct rnd_state *rnd)
 		    syndrome << 24 | (pick >> 10 & 15), bytes);
 }
 
-/* Whatever is answered: each request completes once, in order */
+/* Whatever the peer answers, each request completes once, in order */
 static void noise_completes_each_request_once(struct kunit *test)
 {
 	struct bench *b = test_bench(test, IB_QPT_RC, &spec, IB_QPS_RTS);

@@ -36,7 +36,7 @@ static ACT(do_forbid, mem_of(b)->access = WRITABLE)
 
 #define ASK_FLUSH(feth, at, bytes, ...)	ASK(FLUSH, .immediate = (feth), .va = (at), \
 					    .length = (bytes), __VA_ARGS__)
-#define FORBID		STEP(do_forbid, 0)	/* flushes of the region */
+#define FORBID		STEP(do_forbid, 0)	/* forbid flushes of the region */
 /* A READ response without data */
 #define FLUSHED(at_psn)	RESPONSE(READ_ONLY, at_psn, 0, 0), STATE(RTS)
 #define INVALID		NAK(0, NAK_INVALID), STATE(ERR)
@@ -81,7 +81,7 @@ static const struct course courses[] = {
 		ASK_FLUSH(TO_GLOBAL, 0, 8), FLUSHED(0), ASK_FLUSH(TO_PERSISTENT, 8, 8, .psn = 1),
 		FLUSHED(1), ASK_FLUSH(TO_GLOBAL, 0, 8), FLUSHED(0),
 		ASK_FLUSH(TO_PERSISTENT, 8, 8, .psn = 1), FLUSHED(1), SENT(0) } },
-	/* The peer has invalidated it, when it got a later answer */
+	/* The peer may have invalidated the key on receipt of a later answer */
 	{ "duplicate needs no key", .step = {
 		ASK_FLUSH(TO_PERSISTENT, 0, 8), FLUSHED(0), FORBID,
 		ASK_FLUSH(TO_PERSISTENT, 0, 8), FLUSHED(0) } },
@@ -104,7 +104,7 @@ static void ask_for_all(struct bench *b)
 	test_ask(b, &(struct request) { FLUSH, .immediate = TO_PERSISTENT | ALL_OF_IT });
 }
 
-/* As if the same memory was in the region again and again */
+/* Map the region's memory into it again and again */
 static void grow_region(struct bench *b, u64 bytes)
 {
 	struct rhca_mem *mem = mem_of(b);
@@ -134,7 +134,7 @@ static void atomic_write_does_not_overtake_a_flush(struct kunit *test)
 
 	memset(word, 0xa5, sizeof(*word));
 	grow_region(b, SEVERAL_PORTIONS);
-	local_bh_disable();	/* and no tasklet continues */
+	local_bh_disable();	/* so that no tasklet continues */
 	ask_for_all(b);
 	write_atomically(b, 1);
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
@@ -147,7 +147,7 @@ static void atomic_write_does_not_overtake_a_flush(struct kunit *test)
 	write_atomically(b, 1);
 	expect_done(b, 1);
 	KUNIT_EXPECT_NE(test, *word, 0xa5a5a5a5a5a5a5a5);
-	/* And a range of the region */
+	/* Also for a range of the region */
 	test_ask(b, &(struct request) {
 		FLUSH, 2, .immediate = TO_PERSISTENT, .length = SEVERAL_PORTIONS });
 	expect_done(b, 2);
@@ -155,7 +155,7 @@ static void atomic_write_does_not_overtake_a_flush(struct kunit *test)
 	mem->num_pages = 1;
 }
 
-/* As from the ring of a process: kernel users have no such work request */
+/* As from a process's ring: kernel users have no such work request */
 static void post_flush(struct bench *b)
 {
 	struct rhca_verbs_qp *qp = &b->sw->base;

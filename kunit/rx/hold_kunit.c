@@ -14,7 +14,7 @@
 #include "sw/verbs/port.h"
 
 #define MTU		TEST_MTU_BYTES
-#define FIRST_PSN	0xfffffe	/* the third request is behind the wrap */
+#define FIRST_PSN	0xfffffe	/* wraps: the third request has PSN 0 */
 #define REGION_BYTES	(32 * 1024)
 
 static const struct test_qp_spec open_qp = {
@@ -54,7 +54,7 @@ static void is_held(struct bench *b, const struct step *s)
 
 static ACT(is_none_held, expect_nothing_held(b))
 
-/* Packets overtake each other here by so much, in ns */
+/* Packets of this path are known to overtake each other by so many ns */
 static void do_overtake(struct bench *b, const struct step *s)
 {
 	b->sw->recv.reorder.wait_ns = s->n;
@@ -70,7 +70,7 @@ static void stop_clock(void *unused)
 	WRITE_ONCE(rhca_test_now, 0);
 }
 
-/* The time has come, and held packets are checked */
+/* The aging timer fires at this time */
 static void do_age(struct bench *b, const struct step *s)
 {
 	test_at_end(b->hca->test, stop_clock, NULL);
@@ -101,7 +101,7 @@ static void do_destroy(struct bench *b, const struct step *s)
 #define BEGIN			(1000ULL * NSEC_PER_SEC)
 #define END			(BEGIN + (u64)RHCA_HOLD_SECONDS * NSEC_PER_SEC)
 
-/* The second request arrives first; arguments: its name, the request, then its effects */
+/* The second request arrives first. Arguments: name, request, expected effects */
 #define HAS_ITS_TURN(name, ask, ...) {							\
 	name " has its turn", .step = {							\
 		POST(2), ask, HELD(1), PENDING, NAK(0, NAK_PSN), SILENT(SEND_ONLY, 0, 50), \
@@ -120,7 +120,7 @@ static const struct course courses[] = {
 	HAS_ITS_TURN("FETCH_ADD", ASK(FETCH_ADD, .psn = 1, .swap_add = 1),
 		     RESPONSE(ATOMIC_ACK, 1, 0, 0)),
 
-	/* A packet that may only be late */
+	/* A packet that may merely be late */
 	{ "what is late is not asked for", .step = {
 		OVERTAKES(4 * NSEC_PER_SEC), SILENT(WRITE_ONLY, 1, 100), HELD(1),
 		SILENT(WRITE_ONLY, 0, 50), NONE_HELD, SENT(0), WAITING } },
@@ -132,7 +132,7 @@ static const struct course courses[] = {
 		ASK_WRITE(0, 0, 8), NONE_HELD, RESPONSE(READ_FIRST, 1, 0, MTU),
 		RESPONSE(READ_MIDDLE, 2, MTU, MTU), RESPONSE(READ_MIDDLE, 3, 2 * MTU, MTU),
 		RESPONSE(READ_LAST, 4, 3 * MTU, MTU), ACK(5, ANY), SENT(0) } },
-	/* A GRO keeps packets of different owners apart: an ACK would overtake responses */
+	/* GRO keeps different owners apart: an ACK would overtake responses */
 	{ "answers behind responses have their owner", .step = {
 		ASK_WRITE(0, 0, 50), ACK(0, 1), OWNED(false), ASK_READ(1, 0, 100),
 		RESPONSE(READ_ONLY, 1, 0, 100), NOTE_OWNER, ASK_WRITE(2, 0, 50), ACK(2, 3),
@@ -151,11 +151,11 @@ static const struct course courses[] = {
 		GO_BACK, ASK_WRITE(1, 0, 8), ASK_WRITE(2, 0, 8), NONE_HELD, NAK(0, NAK_PSN),
 		ASK_WRITE(0, 0, 8), ACK(0, 1), SENT(0) } },
 
-	/* What happens meanwhile */
+	/* Events while packets are held */
 	{ "not ready frees what is held", .step = {
 		POST(1), ASK_SEND(1), ASK_SEND(2), ASK_SEND(3), NAK(0, NAK_PSN), ASK_SEND(0),
 		NAK(1, RNR), NONE_HELD, COUNT(RX_HELD_DROPPED, 2),
-		/* Packets on the wire are not requested: all are sent again */
+		/* Packets on the wire are not requested: the peer retransmits all */
 		ASK_SEND(4), NONE_HELD, SENT(0), POST(4), ASK_SEND(1), ACK(1, ANY), ASK_SEND(2),
 		ACK(2, ANY), ASK_SEND(3), ACK(3, ANY), ASK_SEND(4), ACK(4, ANY) } },
 	{ "fault of what is held ends the connection", .step = {
@@ -170,7 +170,7 @@ static const struct course courses[] = {
 		POST(3), USE, ASK(SEND_ONLY_INV), ASK_SEND(1), ASK_SEND(2), HELD(2), PENDING,
 		LET_GO, COMES(1), RECEIVED(0, IB_WC_WITH_INVALIDATE, 0), RECEIVED(8, 0, 0),
 		RECEIVED(8, 0, 0), PENDING, ACK(2, 3), NONE_HELD } },
-	/* It is as if lost */
+	/* Then it counts as lost */
 	{ "nothing is held for long", .step = {
 		AGE(BEGIN), ASK_WRITE(1, 0, 8), AGE(END - 1), HELD(1), AGE(END), NONE_HELD,
 		FREED, NAK(0, NAK_PSN), ASK_WRITE(0, 0, 8), ACK(0, 1), ASK_WRITE(1, 0, 8),
@@ -248,7 +248,7 @@ static void pass_over_what_is_held_is_no_harm(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->sw->recv.expected_psn, (FIRST_PSN + PACKETS) & 0xffffff);
 }
 
-/* With a window of two packets nothing else would recover the missing one */
+/* With a window of two packets nothing else recovers the missing one */
 static void duplicate_that_asks_is_answered_while_a_gap_is_open(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -268,7 +268,7 @@ static void duplicate_that_asks_is_answered_while_a_gap_is_open(struct kunit *te
 	KUNIT_EXPECT_EQ(test, b->sent->psn, (FIRST_PSN + 3) & 0xffffff);
 }
 
-/* Packets of 4096 bytes: their length is looked at when it is their turn */
+/* Packets of 4096 bytes; their length is only checked when they are executed */
 static void half_of_the_port_is_for_all(struct kunit *test)
 {
 	const u32 most = RHCA_HOLD_BYTES_SCARCE / 4096;
@@ -286,7 +286,7 @@ static void half_of_the_port_is_for_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->sw->recv.hold->bytes, (RHCA_HOLD_PACKETS - 2) * 4096);
 }
 
-/* What a sender makes of the opcode meanwhile */
+/* What the sender changes the opcode to after the check */
 static const struct opcode_case {
 	const char *desc;
 	u8 opcode;
@@ -305,7 +305,7 @@ static bool write_to_header(const struct rhca_rx *rx)
 	return true;
 }
 
-/* A sender on this host may splice pages that it still writes to */
+/* A sender on this host may splice pages that it keeps writing to */
 static void what_is_held_is_what_was_checked(struct kunit *test)
 {
 	const struct opcode_case *c = test->param_value;

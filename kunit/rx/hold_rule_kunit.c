@@ -7,29 +7,29 @@
 #define MAX_STEPS	10
 
 /*
- * Where an arrival stands: before others that are missing, the same for the second time,
- * next, a READ as well, or executed before; or one that cannot be held; or none comes, but the
- * timer fires
+ * An arrival: before it packets are missing (AHEAD), also for the second time (TWICE); it is the
+ * expected packet (NEXT), also a READ; it was executed before (BEFORE), also a READ; it cannot be
+ * held (REFUSED); or none arrives, but the timer fires (WAITED).
  */
 enum place { END, AHEAD, TWICE, NEXT, NEXT_READ, BEFORE, BEFORE_READ, REFUSED, WAITED };
 
-/* The answer to it */
+/* The answer */
 enum said { NOTHING, NAK, REPLAY };
 
-/* An arrival, a millisecond after the one before */
+/* An arrival, one millisecond after the previous one */
 struct step {
-	enum place place;	/* where it stands */
-	u32 psn;		/* of it */
-	u32 expected; /* what is missing: for NEXT when it and all behind it are executed */
-	u32 held;		/* packets held then */
-	enum said said;		/* the answer */
-	bool asks;		/* it requests an ACK, as retransmitted packets do */
+	enum place place;	/* kind of arrival */
+	u32 psn;		/* of the packet */
+	u32 expected; /* expected PSN; for NEXT after executing it and those held behind it */
+	u32 held;		/* number of packets held */
+	enum said said;		/* expected answer */
+	bool asks;		/* the packet requests an ACK, as retransmitted packets do */
 };
 
 struct rule_case {
 	const char *desc;
-	enum rhca_peer_repeats repeats;	/* what is learned by the end */
-	u32 wait_us;			/* likewise */
+	enum rhca_peer_repeats repeats;	/* expected final state */
+	u32 wait_us;			/* expected final wait */
 	struct step steps[MAX_STEPS];
 };
 
@@ -198,7 +198,7 @@ static void nak_follows_the_rule(struct kunit *test)
 
 #define GAPS	100
 
-/* One in @one_in of the READs requested again arrives twice */
+/* One in @one_in of the requested READs arrives twice */
 static u32 wait_of_reads(u32 one_in)
 {
 	struct rhca_reorder reorder;
@@ -218,7 +218,7 @@ static u32 wait_of_reads(u32 one_in)
 	return reorder.wait_ns;
 }
 
-/* The answer to a lost one may be lost, too: then it also arrives twice */
+/* The response to a lost READ may be lost as well: then it also arrives twice */
 static void reads_are_late_if_most_of_them_come_twice(struct kunit *test)
 {
 	KUNIT_EXPECT_GT(test, wait_of_reads(1), 0);

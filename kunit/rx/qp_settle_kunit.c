@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Verbs that run during a pass of the data path: the test acts as the pass, and holds the lock of a
+ * Verbs that run during a pass of the data path: the test plays the pass and holds the lock of one
  * half, while another processor calls the verb.
  */
 #include <linux/completion.h>
@@ -15,7 +15,7 @@
 #define FIRST_PSN	7
 #define NAK_INVALID	0x61
 
-/* What does not wait has done its work by then; what waits is not held up for long */
+/* Long enough for calls that do not wait; short enough for those that do */
 #define PATIENCE_MS	50
 
 static const struct test_qp_spec plain = { .rq_psn = FIRST_PSN, .retries = 7 };
@@ -23,15 +23,15 @@ static const struct test_qp_spec plain = { .rq_psn = FIRST_PSN, .retries = 7 };
 /* Work on another processor */
 struct remote {
 	struct work_struct work;	/* does it */
-	int (*verb)(struct ib_qp *qp);	/* a verb, or NULL: the packet arrives */
+	int (*verb)(struct ib_qp *qp);	/* a verb; NULL: a packet arrives */
 	struct ib_qp *qp;		/* its QP */
 	struct test_hca *hca;		/* the device */
 	struct test_packet packet;
-	struct completion called;	/* the next thing is the call */
-	struct completion returned;	/* it has returned */
-	int result;			/* the verb's result; of a query the state */
-	bool frees;			/* the send request's slot, before its completion shows */
-	bool slot_is_free;		/* it was */
+	struct completion called;	/* the call comes next */
+	struct completion returned;	/* the call has returned */
+	int result;			/* result of the verb; for a query the state */
+	bool frees;			/* frees the slot before the completion is visible */
+	bool slot_is_free;		/* the slot was free */
 };
 
 static int destroy(struct ib_qp *qp)
@@ -68,7 +68,7 @@ static bool has_passed(ktime_t begin, u32 ms)
 
 #define LONG_MS	(30 * MSEC_PER_SEC)	/* on a busy machine */
 
-/* Until @condition, or so long at most; the other processor does something meanwhile */
+/* Spin until @condition, for @ms at most, while the other processor works */
 #define spin_until(condition, ms) do {					\
 	ktime_t begin = ktime_get();					\
 									\
@@ -76,7 +76,7 @@ static bool has_passed(ktime_t begin, u32 ms)
 		cpu_relax();						\
 } while (0)
 
-/* A QP of that type, where there is another processor */
+/* A QP of this type; skips the test without a second processor */
 static void set_up(struct kunit *test, struct remote *remote, enum ib_qp_type type)
 {
 	if (num_online_cpus() < 2)
@@ -94,7 +94,7 @@ static void wait_until_done(struct remote *remote)
 	destroy_work_on_stack(&remote->work);
 }
 
-/* Bottom halves are off: this processor does nothing else */
+/* Bottom halves are off, so this processor does nothing else */
 static void call_remotely(struct remote *remote)
 {
 	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()), &remote->work);
@@ -105,15 +105,15 @@ static void call_remotely(struct remote *remote)
 /* How a QP ends whose user has polled a completion */
 static const struct end_case {
 	const char *desc;		/* the verb */
-	int (*verb)(struct ib_qp *qp);	/* the same */
-	bool destroys;			/* there is no QP afterwards */
+	int (*verb)(struct ib_qp *qp);	/* the function */
+	bool destroys;			/* it destroys the QP */
 } end_cases[] = {
 	{ "destroy", destroy, true },
 	{ "modify to RESET", reset },
 };
 KUNIT_ARRAY_PARAM_DESC(end, end_cases, desc);
 
-/* As the responder: the completion is visible, and now the ACK is sent */
+/* As the responder: the completion is visible, the ACK is being sent */
 static void acknowledge(struct remote *remote)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(ibqp_to_verbs(remote->qp));
@@ -149,7 +149,7 @@ static void completed_message_is_acknowledged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sent->psn, FIRST_PSN);
 }
 
-/* As after a completion with error: that is visible, and now the state changes */
+/* As after an error completion: it is visible, the state changes next */
 static void fail(struct remote *remote, spinlock_t *lock, enum ib_qp_state to)
 {
 	spin_lock_bh(lock);
@@ -160,10 +160,10 @@ static void fail(struct remote *remote, spinlock_t *lock, enum ib_qp_state to)
 
 /* An error completion */
 static const struct error_case {
-	const char *desc;	/* what it is */
+	const char *desc;	/* the failed request */
 	enum ib_qp_type type;	/* of the QP */
 	bool of_send;		/* a send request failed, not a receive request */
-	enum ib_qp_state state;	/* that the QP is in by it */
+	enum ib_qp_state state;	/* resulting state of the QP */
 } error_cases[] = {
 	{ "send request of RC",		IB_QPT_RC, true, IB_QPS_ERR },
 	{ "send request of UD",		IB_QPT_UD, true, IB_QPS_SQE },
@@ -185,12 +185,12 @@ static void query_knows_of_errors_that_were_polled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, remote.result, (int)c->state);
 }
 
-/* What completes a request, mostly with an error, and its completion */
+/* An event that completes a request, mostly with an error */
 struct failure_case {
 	const char *desc;		/* what it is */
-	struct test_packet packet;	/* arrives */
+	struct test_packet packet;	/* packet that arrives */
 	bool of_send;			/* a send request fails, not a receive request */
-	enum ib_wc_status status;	/* of its completion */
+	enum ib_wc_status status;	/* of the completion */
 };
 
 static const u8 nak[] = { NAK_INVALID, 0, 0, 1 };
@@ -241,7 +241,7 @@ static bool slot_is_free(const struct rhca_sw_qp *qp)
 	return READ_ONCE(qp->base.sq.head) == qp->base.sq.tail;
 }
 
-/* The pass that completes it has the lock of its half, and waits here for that of the CQ */
+/* The pass that completes it holds the lock of its half, and waits here for the CQ's lock */
 static enum ib_qp_state state_before_completion(struct remote *remote, struct rhca_sw_qp *qp,
 						spinlock_t *half)
 {
@@ -260,9 +260,8 @@ static enum ib_qp_state state_before_completion(struct remote *remote, struct rh
 }
 
 /*
- * From the moment at which the state is ERR somebody may flush the other queue, or
- * this one: the request that failed is told first. Whoever polls that one has completed may
- * post at once: its slot is free before.
+ * Once the state is ERR, others may flush either queue, so the failed request must complete before.
+ * And whoever polls its completion may post at once, so its slot must be free before that.
  */
 static void slot_completion_and_state_come_in_order(struct kunit *test)
 {

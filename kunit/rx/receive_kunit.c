@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The parser on packets that are cut, that lie, and that lie in pieces. */
+/* The parser on packets that are truncated, inconsistent, or fragmented. */
 #include <linux/prandom.h>
 
 #include "lib/packet.h"
@@ -8,7 +8,7 @@
 static const enum rhca_encap framings[] = { RHCA_V1, RHCA_V2_IPV4, RHCA_V2_IPV6 };
 KUNIT_ARRAY_PARAM(framing, framings, test_framing_desc);
 
-/* Literal, so that a wrong table cannot agree with itself */
+/* Numbers, so that a wrong table cannot confirm itself */
 static const u8 network_bytes[] = { 40, 28, 48 };
 
 #define BTH_BYTES	12
@@ -22,7 +22,7 @@ struct bench {
 	unsigned int network;	/* bytes of its network headers */
 	u8 *packet;		/* the bytes */
 	unsigned int bytes;	/* how many */
-	struct rhca_rx *rx;	/* the parser's */
+	struct rhca_rx *rx;	/* the parser's result */
 };
 
 static void make(struct bench *b, u8 opcode, unsigned int extended_bytes,
@@ -61,7 +61,7 @@ static void say_length(struct bench *b, unsigned int bytes)
 	rhca_network_fill(b->packet, &flow, bytes - b->network, 0);
 }
 
-/* Bytes behind @bytes stay there, right but not part of the packet */
+/* Bytes after @bytes remain in memory, valid but not part of the packet */
 static enum rhca_parse parse_cut(struct bench *b, unsigned int bytes)
 {
 	struct sk_buff *skb = test_skb(b->test, b->packet, b->bytes, TEST_LINEAR, 0);
@@ -257,7 +257,7 @@ static void expect_parsed(struct bench *b, enum test_shape shape, unsigned int h
 	KUNIT_EXPECT_EQ(test, rx->payload_bytes, 1001);
 	KUNIT_EXPECT_EQ(test, rx->flow.encap, b->encap);
 	KUNIT_EXPECT_EQ(test, rx->flow.hop_limit, 33);
-	/* The headers are in one piece wherever the cut is */
+	/* The headers are contiguous wherever the packet is split */
 	KUNIT_EXPECT_MEMEQ(test, rx->network, b->packet, b->network + 28);
 	KUNIT_EXPECT_PTR_EQ(test, (const u8 *)rx->bth, rx->network + b->network);
 	kfree_skb(skb);
@@ -278,7 +278,7 @@ static void packet_in_pieces_is_parsed_like_a_whole_one(struct kunit *test)
 
 #define FUZZ_ROUNDS	20000
 
-/* For any packet: accepted data is inside the packet */
+/* For any packet: accepted data lies inside the packet */
 static void noise_never_leads_out_of_the_packet(struct kunit *test)
 {
 	struct rnd_state rnd;
@@ -308,7 +308,7 @@ static void noise_never_leads_out_of_the_packet(struct kunit *test)
 	}
 }
 
-/* A sender on this host may splice pages that it still writes to */
+/* A sender on this host may splice pages that it keeps writing to */
 static void place_of_the_icrc_is_read_once(struct kunit *test)
 {
 	struct rhca_bth *bth;
@@ -317,7 +317,7 @@ static void place_of_the_icrc_is_read_once(struct kunit *test)
 
 	make(b, WRITE_ONLY, 16, 8);
 	bth = (struct rhca_bth *)(b->packet + b->network);
-	bth->flags |= RHCA_BTH_PAD;	/* the ICRC is that of pad count 3 */
+	bth->flags |= RHCA_BTH_PAD;	/* the ICRC is valid for pad count 3 */
 	test_seal(b->packet, b->bytes, b->encap);
 	skb = test_skb(test, b->packet, b->bytes, TEST_LINEAR, 0);
 	bth = (struct rhca_bth *)(skb->data + b->network);

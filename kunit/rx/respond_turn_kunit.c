@@ -32,7 +32,7 @@ static void expect_all(struct test_hca *hca, u32 num)
 	KUNIT_EXPECT_EQ(hca->test, test_num_sent(hca), num);
 }
 
-/* Each packet that follows used to cost another 64 responses */
+/* Packets that follow a READ must not each send another 64 of its responses */
 static void packets_behind_a_read_cost_no_responses(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -48,7 +48,7 @@ static void packets_behind_a_read_cost_no_responses(struct kunit *test)
 	expect_all(b->hca, RESPONSES + 1);
 }
 
-/* Nor do many QPs: packets that they send at once are counted together */
+/* Many QPs share this limit: packets that they send at once are counted together */
 static void many_qps_share_what_is_sent_at_once(struct kunit *test)
 {
 	struct bench *b = setup(test);

@@ -15,7 +15,7 @@
 #include "wire/psn.h"
 
 #define MTU		TEST_MTU_BYTES
-#define FIRST_PSN	0xffffff	/* the second request is behind the wrap */
+#define FIRST_PSN	0xffffff	/* wraps: the second request has PSN 0 */
 #define REGION_BYTES	4096
 
 static const struct test_qp_spec open_qp = {
@@ -30,14 +30,14 @@ static struct bench *setup(struct kunit *test)
 
 /* --- requests and their results --------------------------------------------------- */
 
-/* A receive request of so many bytes */
+/* Post a receive of @n bytes */
 static void do_post_of(struct bench *b, const struct step *s)
 {
 	memset(b->hca->buffer + BUFFER_OFFSET, 0, s->n);
 	test_post_recv(b->hca, b->qp, ++b->posted, BUFFER_OFFSET, s->n);
 }
 
-/* One with a wrong key */
+/* Post one with a wrong key */
 static void do_post_bad(struct bench *b, const struct step *s)
 {
 	struct ib_sge sge = test_sge(b->hca, BUFFER_OFFSET, BUFFER_BYTES);
@@ -47,7 +47,7 @@ static void do_post_bad(struct bench *b, const struct step *s)
 	KUNIT_EXPECT_EQ(b->hca->test, 0, ib_post_recv(b->qp, &wr, NULL));
 }
 
-/* Answers wait, as they do while the local queue is full, until they go on */
+/* Delay answers, as if the local queue were full, until resumed */
 static void do_pause(struct bench *b, const struct step *s)
 {
 	struct rhca_responder *recv = &b->sw->recv;
@@ -62,7 +62,7 @@ static void do_pause(struct bench *b, const struct step *s)
 	local_bh_enable();
 }
 
-/* The first eight bytes of the buffer */
+/* Sets the first eight bytes of the buffer */
 static ACT(do_set_word, *(u64 *)b->hca->buffer = s->r.swap_add)
 static ACT(is_word, KUNIT_EXPECT_EQ(b->hca->test, *(u64 *)b->hca->buffer, s->r.swap_add))
 
@@ -73,21 +73,21 @@ static void do_rights(struct bench *b, const struct step *s)
 	KUNIT_EXPECT_EQ(b->hca->test, 0, ib_modify_qp(b->qp, &attr, IB_QP_ACCESS_FLAGS));
 }
 
-/* The GRH stands before a datagram's payload */
+/* The GRH precedes a datagram's payload */
 static void is_grh(struct bench *b, const struct step *s)
 {
 	KUNIT_EXPECT_EQ(b->hca->test, b->hca->buffer[BUFFER_OFFSET] >> 4, 6);
 	KUNIT_EXPECT_MEMEQ(b->hca->test, b->hca->buffer + BUFFER_OFFSET + 24, b->hca->gid.raw, 16);
 }
 
-/* 11.6.3.1: which event a rejected request raises, if it ends the QP; by syndromes */
+/* 11.6.3.1: the event of a rejected request that ends the QP; indexed by syndrome */
 static const unsigned long events[] = {
 	[NAK_INVALID]	= BIT(IB_EVENT_QP_REQ_ERR),
 	[NAK_ACCESS]	= BIT(IB_EVENT_QP_ACCESS_ERR),
 	[NAK_OPERATION]	= BIT(IB_EVENT_QP_FATAL),
 };
 
-/* The next answer is a NAK, with all that follows; @immediate completes a receive */
+/* The next answer is this NAK, with all its effects; @immediate: status of a failed receive */
 static void is_refused(struct bench *b, const struct step *s)
 {
 	bool alive = s->n == NAK_PSN || s->n == RNR;
@@ -126,18 +126,18 @@ static void is_refused(struct bench *b, const struct step *s)
 
 #define PART(op, at_psn, bytes)	ASK(op, .psn = (at_psn), .payload_bytes = (bytes))
 #define WRITE_OF(op, bytes, all)	ASK(op, .payload_bytes = (bytes), .length = (all))
-/* The first packet of a message of several, of a WRITE of so many bytes */
+/* First packets of longer messages; of a WRITE of @bytes */
 #define SEND_BEGINS		ASK(SEND_FIRST, .payload_bytes = MTU, .no_ack = true)
 #define WRITE_BEGINS(bytes)	ASK(WRITE_FIRST, .payload_bytes = MTU, .length = (bytes), \
 				    .no_ack = true)
 #define REFUSE(name, ...)	{ name, .step = { __VA_ARGS__ } }
 #define ALL_BUT(right)		(ALL_RIGHTS & ~IB_ACCESS_REMOTE_##right)
 #define INVALID(at_psn)		REFUSED(at_psn, NAK_INVALID, 0)
-/* And with it the receive of the message that has begun */
+/* Also fails the receive of the current message */
 #define ENDS_INVALID		REFUSED(1, NAK_INVALID, IB_WC_REM_INV_REQ_ERR)
 #define DENIED			REFUSED(0, NAK_ACCESS, 0)
 
-/* Table 44: requests, the last of which is refused */
+/* Table 44: requests; the last one is rejected */
 static const struct course refusals[] = {
 	/* PSN sequence error */
 	REFUSE("a gap", POST(1), ASK(SEND_ONLY, .psn = 1), REFUSED(0, NAK_PSN, 0)),
@@ -161,7 +161,7 @@ static const struct course refusals[] = {
 	REFUSE("SEND goes on as WRITE",
 	       POST(1), SEND_BEGINS, PART(WRITE_LAST, 1, MTU), ENDS_INVALID),
 
-	/* invalid request: an opcode that means nothing */
+	/* invalid request: undefined opcode */
 	REFUSE("reserved opcode", POST(1), PART(UNDEFINED, 0, 8), INVALID(0)),
 	REFUSE("reserved opcode inside a message",
 	       POST(1), SEND_BEGINS, ASK(UNDEFINED, .psn = 1), ENDS_INVALID),
@@ -229,7 +229,7 @@ static const struct course courses[] = {
 	{ "gap is reported once", .step = {
 		POST(5), ASK(SEND_ONLY, .psn = 1), ASK(SEND_ONLY, .psn = 2),
 		ASK(SEND_ONLY, .psn = 3), ASK(SEND_ONLY, .psn = 4), SENT(1), NAK(0, NAK_PSN),
-		/* Filled; the next one is another gap */
+		/* The gap is filled; the next one is different */
 		ASK(SEND_ONLY), ACK(4, 5), ASK(SEND_ONLY, .psn = 6), NAK(5, NAK_PSN) } },
 	{ "refused WRITE leaves memory alone", .step = {
 		CLEAR(0, 2 * REGION_BYTES), ASK_WRITE(0, REGION_BYTES - 4, 8),
@@ -253,7 +253,7 @@ static const struct course courses[] = {
 		PAYLOAD(100 + MTU, 9), ZERO(99, 1), ZERO(100 + MTU + 9, 1), QUIET } },
 	{ "WRITE to the last byte is allowed", .step = {
 		ASK_WRITE(0, REGION_BYTES - 8, 8), ACK(0, 1), PAYLOAD(REGION_BYTES - 8, 8) } },
-	/* 9.7.4.1.4: neither address nor key count when there is nothing to move */
+	/* 9.7.4.1.4: with no data, address and key are not checked */
 	{ "nothing needs no key", .region = NONE, .step = {
 		ASK(WRITE_ONLY, .va = -1, .rkey_xor = 0xbad), ACK(0, 1),
 		ASK(READ_REQUEST, .psn = 1, .va = -1, .rkey_xor = 0xbad),
@@ -269,12 +269,12 @@ static const struct course courses[] = {
 	{ "invalidation takes the key away", .step = {
 		POST(1), ASK(SEND_ONLY_INV), ACK(0, 1), RECEIVED(0, IB_WC_WITH_INVALIDATE, 0),
 		ASK_WRITE(1, 0, 8), NAK(1, NAK_ACCESS) } },
-	/* The peer retransmits packets that cannot be held meanwhile */
+	/* The peer retransmits what cannot be held meanwhile */
 	{ "invalidation completes when users have gone", .step = {
 		POST(1), GO_BACK, USE, ASK(SEND_ONLY_INV), UNUSABLE, ASK(WRITE_ONLY, .psn = 1),
 		WAIT(20), QUIET, LET_GO, COMES(1), RECEIVED(0, IB_WC_WITH_INVALIDATE, 0),
 		NAK(1, NAK_PSN), ASK(WRITE_ONLY, .psn = 1), ACK(1, 2) } },
-	/* Both, 9.7.5.1.2 */
+	/* 9.7.5.1.2: one ACK for both */
 	{ "acknowledgement comes when it is asked for", .step = {
 		ASK(WRITE_ONLY, .no_ack = true), QUIET, ASK(WRITE_ONLY, .psn = 1), ACK(1, 2) } },
 
@@ -293,62 +293,62 @@ static const struct course courses[] = {
 		RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_MIDDLE, 1, MTU, MTU),
 		RESPONSE(READ_LAST, 2, 2 * MTU, MTU), ASK_READ(1, MTU, 2 * MTU),
 		RESPONSE(READ_FIRST, 1, MTU, MTU), RESPONSE(READ_LAST, 2, 2 * MTU, MTU), QUIET } },
-	/* The end of the last packet, too */
+	/* Also up to the end of the last packet */
 	{ "duplicate READ may ask for a part, and for the rest then", .step = {
 		ASK_READ(0, 0, 3 * MTU), FORGET, ASK_READ(0, 0, MTU + 4),
 		RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_LAST, 1, MTU, 4), QUIET,
 		ASK_READ(1, MTU, 2 * MTU), RESPONSE(READ_FIRST, 1, MTU, MTU),
 		RESPONSE(READ_LAST, 2, 2 * MTU, MTU), QUIET } },
-	/* 9.7.4.1.3: it must lie inside the one before, at the same place */
+	/* 9.7.4.1.3: it must lie inside the original one, at the same place */
 	{ "duplicate READ of something else is dropped", .step = {
 		ASK_READ(0, 0, 2 * MTU), FORGET, ASK_READ(0, 0, 3 * MTU), SENT(0),
 		ASK_READ(0, 8, MTU), SENT(0), ASK_READ(1, 0, MTU), SENT(0),
 		ASK_READ(1, MTU, 2 * MTU), SENT(0), ASK_READ(-1, 0, MTU), SENT(0),
 		STATE(RTS) } },
 
-	/* Answers that wait */
+	/* Delayed answers */
 	{ "fatal NAK stands behind earlier answers", .step = {
 		PAUSE, ASK_READ(0, 0, 2 * MTU), ASK(WRITE_ONLY, .psn = 2, .length = 8,
 						.payload_bytes = 8, .rkey_xor = 0xbad00),
-		/* Neither later packets nor a repetition change the answer */
+		/* Neither later packets nor a duplicate change the answer */
 		ASK(WRITE_ONLY, .psn = 3), ASK(WRITE_ONLY, .psn = 2), QUIET, STATE(RTS),
 		RESUME, RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_LAST, 1, MTU, MTU),
 		NAK(2, NAK_ACCESS), STATE(ERR) } },
 	{ "duplicate does not take the place of a NAK", .step = {
 		ASK(WRITE_ONLY), ACK(0, 1), PAUSE, ASK(WRITE_ONLY, .psn = 2), ASK(WRITE_ONLY),
 		RESUME, NAK(1, NAK_PSN), QUIET } },
-	/* What would be a NAK costs the requester a retry, and there is no gap any more */
+	/* The NAK would cost the requester a retry, and there is no gap any more */
 	{ "NAK of a gap that is filled is withdrawn", .step = {
 		PAUSE, ASK(WRITE_ONLY), ASK(WRITE_ONLY, .psn = 2),
 		ASK(WRITE_ONLY, .psn = 1, .no_ack = true),
 		ASK(WRITE_ONLY, .psn = 2, .no_ack = true), RESUME,
-		/* That all have come, which the second asked for before its turn */
+		/* The ACK that the second packet had requested, for all of them */
 		ACK(2, 3), QUIET, ASK(WRITE_ONLY, .psn = 4), NAK(3, NAK_PSN) } },
 	{ "RNR NAK is withdrawn when the message has its buffer", .step = {
 		PAUSE, ASK(SEND_ONLY), POST(1), ASK(SEND_ONLY, .no_ack = true),
 		RECEIVED(0, 0, 0), RESUME, ACK(-1, 1), QUIET } },
-	/* One of three receives is left after the second message: the ACK says so */
+	/* One of three receives is left after the second message, as the ACK says */
 	{ "ACK promises no receive twice", .step = {
 		POST(3), PAUSE, ASK(SEND_ONLY), ASK(SEND_ONLY, .psn = 1, .no_ack = true), RESUME,
 		NAK(0, 1), MSN(2) } },
 	{ "response makes an older ACK superfluous", .step = {
 		PAUSE, ASK(WRITE_ONLY), ASK_READ(1, 0, 2 * MTU), RESUME,
 		RESPONSE(READ_FIRST, 1, 0, MTU), RESPONSE(READ_LAST, 2, MTU, MTU), QUIET,
-		/* A newer one is sent after them */
+		/* A newer ACK is sent after the responses */
 		PAUSE, ASK_READ(3, 0, 2 * MTU), ASK(WRITE_ONLY, .psn = 5), RESUME,
 		RESPONSE(READ_FIRST, 3, 0, MTU), RESPONSE(READ_LAST, 4, MTU, MTU), ACK(5, 4) } },
 	{ "repeated answer is no request of the peer", .resources = 1, .step = {
 		ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU), PAUSE, ASK_READ(0, 0, MTU),
 		ASK_READ(1, 0, MTU), QUIET, RESUME, RESPONSE(READ_ONLY, 0, 0, MTU),
 		RESPONSE(READ_ONLY, 1, 0, MTU), STATE(RTS) } },
-	/* A peer that has lost nothing requests this; the whole answer is still to be sent */
+	/* Even a peer that has lost nothing may request this; the first answer is sent in full */
 	{ "rest of a READ does not shorten an answer that waits", .step = {
 		PAUSE, ASK_READ(0, 0, 3 * MTU), ASK_READ(2, 2 * MTU, MTU), RESUME,
 		RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_MIDDLE, 1, MTU, MTU),
 		RESPONSE(READ_LAST, 2, 2 * MTU, MTU), QUIET,
-		/* When it has been sent, the rest may be requested */
+		/* After that, the rest may be requested */
 		ASK_READ(2, 2 * MTU, MTU), RESPONSE(READ_ONLY, 2, 2 * MTU, MTU), QUIET } },
-	/* The peer had the first answer, and its right to the memory is revoked */
+	/* The peer has had the first answer, and has since revoked the right to the memory */
 	{ "repeated answer without its key ends nothing", .step = {
 		POST(1), ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU), PAUSE,
 		ASK_READ(0, 0, MTU), ASK(SEND_ONLY_INV, .psn = 1), RESUME, NAK(0, NAK_ACCESS),
@@ -363,7 +363,7 @@ static const struct course courses[] = {
 	{ "UC refuses in silence", .type = IB_QPT_UC, .access = IB_ACCESS_LOCAL_WRITE, .step = {
 		CLEAR(0, 8), ASK(UC | WRITE_ONLY, .length = 8, .payload_bytes = 8),
 		ASK(UC | SEND_ONLY, .psn = 1), QUIET, WORD(0), STATE(RTS) } },
-	/* The receiver's own fault, of which only its user is informed */
+	/* The receiver's own fault: only its user is informed */
 	{ "UC fails by a receive with a wrong key", .type = IB_QPT_UC, .region = NONE, .step = {
 		POST_BAD, ASK(UC | SEND_ONLY, .payload_bytes = 8), DONE(1, LOC_PROT_ERR),
 		SENT(0), STATE(ERR) } },
@@ -371,13 +371,13 @@ static const struct course courses[] = {
 		POST_BAD, DATAGRAM(TEST_QKEY, 8), DONE(1, LOC_PROT_ERR), SENT(0),
 		STATE(ERR) } },
 
-	/* It reads the memory as it is now */
+	/* It reads the memory's current contents */
 	{ "duplicate READ needs the right to read", .step = {
 		ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU), ASK_READ(0, 0, MTU),
 		RESPONSE(READ_ONLY, 0, 0, MTU), RIGHTS(IB_ACCESS_REMOTE_WRITE), ASK_READ(0, 0, MTU),
 		SENT(0), STATE(RTS) } },
 
-	/* Datagrams: only the peer of a connection may stop a queue */
+	/* Datagrams: they cannot stop the queue, as anyone may send them */
 	{ "datagram comes with its GRH", .type = IB_QPT_UD, .region = NONE, .step = {
 		POST(1), DATAGRAM(TEST_QKEY, 21), RECEIVED(40 + 21, UD_FLAGS, 0), GRH,
 		PAYLOAD(BUFFER_OFFSET + 40, 21), SENT(0) } },
@@ -407,7 +407,7 @@ static void table_of_nak_actions_is_complete(struct kunit *test)
 
 #define MANY_RECEIVES	400
 
-/* A QP in ERR whose receives are not flushed: the change was not announced */
+/* A QP in ERR whose receives are not flushed: the change was not reported */
 static struct bench *setup_failed(struct kunit *test, u32 entries)
 {
 	struct bench *b = test_alloc(test, sizeof(*b));
@@ -476,10 +476,10 @@ static void failed_qp_gets_all_its_receives_back(struct kunit *test)
 	}
 }
 
-/* Another QP whose late flush takes any time */
+/* Another QP whose late flush takes any length of time */
 struct obstacle {
-	struct work_struct work;	/* what it is */
-	struct completion begun;	/* it runs */
+	struct work_struct work;	/* the flush */
+	struct completion begun;	/* it has started */
 	struct completion end;		/* it may end */
 };
 
@@ -521,7 +521,7 @@ static void first_flush_waits_for_no_late_one(struct kunit *test)
 	rhca_ring_free(unposted);
 }
 
-/* A poller may see the failure, and reset and reuse the QP, before the flush starts */
+/* A poller may see the failure, then reset and reuse the QP, before the flush starts */
 static void late_flush_leaves_a_new_life_alone(struct kunit *test)
 {
 	struct rhca_batch batch = { .flush_send = true, .flush_recv = true };
@@ -626,7 +626,7 @@ static s64 address_at_random(struct rnd_state *rnd)
 	}
 }
 
-/* A request that could be the next one, though not to this address */
+/* A plausible next request, but for its address */
 static void plausible(const struct rhca_responder *recv, u32 pick,
 		      struct request *r)
 {
@@ -653,7 +653,7 @@ static void plausible(const struct rhca_responder *recv, u32 pick,
 		r->length = r->payload_bytes;
 }
 
-/* One thing about it is changed */
+/* Change one thing about it */
 static void implausible(struct rnd_state *rnd, struct request *r)
 {
 	u32 pick = prandom_u32_state(rnd);
@@ -701,7 +701,7 @@ static void restart(struct bench *b)
 	test_qp_bring_up(b->hca, b->qp, &open_qp, IB_QPS_RTS);
 }
 
-/* Neither around the region nor around the buffers does a byte change */
+/* No byte around the region or the receive buffers may change */
 static void expect_untouched(struct kunit *test, struct bench *b)
 {
 	const u8 *buffer = b->hca->buffer;
@@ -729,7 +729,7 @@ static void noise_changes_nothing_but_what_keys_allow(struct kunit *test)
 		expect_untouched(test, b);
 		restart(b);
 	}
-	/* It was not all noise, and not all fell at the first fence */
+	/* Some requests passed the checks, and several kinds of checks failed */
 	KUNIT_EXPECT_GT(test, test_count(b->hca, RHCA_RX_WRITE_REQUESTS), ROUNDS / 10);
 	KUNIT_EXPECT_GT(test, test_count(b->hca, RHCA_RX_READ_REQUESTS), ROUNDS / 10);
 	KUNIT_EXPECT_GT(test, test_count(b->hca, RHCA_RX_ATOMIC_REQUESTS), ROUNDS / 10);

@@ -23,11 +23,11 @@
 
 /* A block as it arrives */
 static const struct id_case {
-	const char *desc;	/* what has merged it */
+	const char *desc;	/* what merged it */
 	unsigned int num;	/* packets */
-	u8 psns[MAX_PACKETS];	/* theirs, from the first */
-	u8 ids[MAX_PACKETS];	/* theirs, from the first */
-	unsigned int intact;	/* BIT() of each that the receiver has to take */
+	u8 psns[MAX_PACKETS];	/* PSN of each, relative to the first */
+	u8 ids[MAX_PACKETS];	/* identification of each, relative to the first */
+	unsigned int intact;	/* BIT() of each packet that the receiver must accept */
 } id_cases[] = {
 	{ "segmentation offload", 4, { 0, 1, 2, 3 }, { 0, 1, 2, 3 }, 0xf },
 	{ "GRO of packets without identification", 4, { 0, 1, 2, 3 }, { 0, 0, 0, 0 }, 0xf },
@@ -41,7 +41,7 @@ static const struct id_case {
 };
 KUNIT_ARRAY_PARAM_DESC(id, id_cases, desc);
 
-/* A packet with an ICRC over the identification that it has */
+/* Build a packet with this identification, covered by its ICRC */
 static unsigned int build(u8 *packet, u8 psn, u8 id)
 {
 	struct test_packet p = {
@@ -111,7 +111,7 @@ static bool wrong_icrc(const struct rhca_rx *rx)
 	return false;
 }
 
-/* Its sender needs only an address and a QP number */
+/* An address and a QP number suffice to send such packets */
 static void wrong_icrcs_cost_little_more_than_right_ones(struct kunit *test)
 {
 	struct rhca_rx_batch *walk = test_alloc(test, sizeof(*walk));
@@ -142,9 +142,9 @@ static void wrong_icrcs_cost_little_more_than_right_ones(struct kunit *test)
 /* --- QPs of the next packets ----------------------------------------------------- */
 
 #define QPS	3
-#define NOBODY	QPS		/* no QP has the number */
-#define FAULT	(QPS + 1)	/* to the first QP, and cannot be parsed */
-#define END	(QPS + 2)	/* and all after it */
+#define NOBODY	QPS		/* a QP number that does not exist */
+#define FAULT	(QPS + 1)	/* to the first QP, but cannot be parsed */
+#define END	(QPS + 2)	/* of this and all later packets */
 
 /* A block to several QPs */
 static const struct ahead_case {
@@ -194,7 +194,7 @@ static void make_qps(struct test_hca *hca, u32 *numbers)
 	numbers[FAULT] = numbers[0];
 }
 
-/* Of what lies ahead only the next two packets may be known, and nothing wrong */
+/* Only the next two packets may be looked up in advance, and only with the right result */
 static void expect_known(struct kunit *test, struct rhca_rx_batch *walk,
 			 const struct ahead_case *c, const u32 *numbers)
 {
@@ -211,7 +211,7 @@ static void expect_known(struct kunit *test, struct rhca_rx_batch *walk,
 		KUNIT_EXPECT_EQ(test, ahead->handle->qp->number, ahead->number);
 }
 
-/* Whatever has been looked up before: a packet is its own QP's */
+/* Whatever was looked up in advance, a packet goes to the QP it names */
 static void packet_is_for_the_qp_that_it_names(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
@@ -250,7 +250,7 @@ static const struct test_qp_spec spec = {
 	.access = IB_ACCESS_REMOTE_WRITE, .rq_psn = FIRST_PSN, .retries = 7,
 };
 
-/* The list that is about to arrive */
+/* The next list to arrive */
 static struct list_head list;
 
 static struct bench *setup(struct kunit *test, enum ib_qp_type type)
@@ -265,7 +265,7 @@ static void post_recvs(struct bench *b, struct ib_qp *qp, unsigned int num)
 		test_post_recv(b->hca, qp, b->posted++, 0, 2048);
 }
 
-/* Its next packet; @flip spoils its payload */
+/* Append a packet; @flip: corrupt its payload */
 static void append(struct bench *b, const struct request *r, bool flip)
 {
 	struct sk_buff *skb = test_request(b, r);
@@ -293,7 +293,7 @@ static void arrive(struct bench *b)
 
 static ACT(do_append, append_send(b, b->qp, s->r.psn, s->n))
 
-/* Bytes that are no packet */
+/* Append bytes that are no packet */
 static void do_append_noise(struct bench *b, const struct step *s)
 {
 	struct sk_buff *skb = alloc_skb(64, GFP_KERNEL);
@@ -355,8 +355,8 @@ static void qps_take_turns(struct kunit *test)
 }
 
 /*
- * Or it would wait for the packets before it, and those behind it be dropped. The SEND
- * has no payload, whose memory would be used in place of the key's.
+ * Otherwise the invalidation would wait for the packets before it, and those after it would be
+ * dropped. The SEND has no payload: the use of its memory would end that of the key's.
  */
 static void key_is_not_in_use_when_the_same_list_invalidates_it(struct kunit *test)
 {
@@ -372,7 +372,7 @@ static void key_is_not_in_use_when_the_same_list_invalidates_it(struct kunit *te
 	test_expect_completions(b->hca, 0, 2);
 }
 
-/* A poller while a list is received */
+/* Polls while a list is received */
 static struct watch {
 	struct test_hca *hca;	/* whose CQ */
 	u32 freed;		/* packets received and freed */
@@ -390,7 +390,7 @@ static void poll_at_end_of_packet(struct sk_buff *skb)
 	watch.behind = max(watch.behind, watch.freed - watch.seen);
 }
 
-/* Or the queue would be empty before its owner can know that he has to post again */
+/* Otherwise the queue would be empty before its owner knows that it must post again */
 static void completions_wait_for_no_more_than_a_quarter_of_the_queue(struct kunit *test)
 {
 	struct sk_buff *skb;

@@ -19,7 +19,7 @@ static void release(void *data)
 	sock_release(data);
 }
 
-/* Another socket has the port on a netdev: an unbound socket cannot get it then */
+/* Another socket has the port on one netdev: an unbound socket cannot bind to it then */
 static void take_number(struct kunit *test, int ifindex)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(4791) };
@@ -62,7 +62,7 @@ static struct net_device *add_vrf(struct kunit *test)
 	return ndev;
 }
 
-/* By a name of this suite's: a device of another one may be ending in the background */
+/* Use this suite's own names: another suite's device may still be ending in the background */
 static void make_device(struct kunit *test, const char *name, struct net_device *ndev)
 {
 	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, ndev);
@@ -77,7 +77,7 @@ static bool speaks_v2(const struct rhca_dev *dev)
 					 IB_GID_TYPE_ROCE_UDP_ENCAP);
 }
 
-/* The number is tried again 2 s after the port was opened */
+/* Binding is retried 2 s after the port was opened */
 static void new_vrf_waits_for_no_retry(struct kunit *test)
 {
 	struct net_device *vrf, *ndev = test_netdev(test, 1);

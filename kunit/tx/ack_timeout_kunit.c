@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Times and counts that codes of 5 bits stand for. */
+/* Times and counts encoded in 5 bits. */
 #include <linux/jiffies.h>
 
 #include "lib/suite.h"
@@ -12,7 +12,7 @@ static const u32 rnr_times[32] = {
 	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192,
 	12288, 16384, 24576, 32768, 49152, };
 
-/* Bits that are not the code are another field's */
+/* The upper bits belong to another field */
 static void rnr_timer_is_that_of_table_45(struct kunit *test)
 {
 	int code;
@@ -37,7 +37,7 @@ static const struct timeout_case {
 };
 KUNIT_ARRAY_PARAM_DESC(timeout, timeout_cases, desc);
 
-/* Never early; late by two ticks at most, or by what keeps it above 10 ms */
+/* Never early; late by two ticks at most, apart from the minimum of 10 ms */
 static void ack_timeout_is_4_us_shifted(struct kunit *test)
 {
 	const struct timeout_case *c = test->param_value;

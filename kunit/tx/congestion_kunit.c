@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Congestion of a QP: how long it keeps the rate that a CNP has given it. */
+/* Congestion of a QP: how long it keeps the rate set by a CNP. */
 #include <linux/timekeeping.h>
 
 #include "lib/hca.h"
@@ -15,11 +15,11 @@ static void congest(struct rhca_sw_qp *qp, u64 cnp_at)
 	WRITE_ONCE(qp->send.has_rate, true);
 }
 
-/* The age of a CNP as seen by the sender, and its effect on the rate */
+/* Age of a CNP as seen by the sender, and its effect */
 static const struct age_case {
-	const char *desc;	/* when */
+	const char *desc;	/* its name */
 	s64 age_ns;		/* of the CNP */
-	bool limited;		/* the rate holds still */
+	bool limited;		/* the rate is kept */
 } age_cases[] = {
 	{ "just now", 0, true },
 	{ "more than a second ago", 2LL * NSEC_PER_SEC, false },

@@ -6,7 +6,7 @@
 #include "sw/qp/cwnd.h"
 #include "sw/qp/rtt.h"
 
-#define FIRST_PSN	0xfffff0	/* all of them wrap */
+#define FIRST_PSN	0xfffff0	/* all PSNs wrap */
 
 static u32 psn(u32 n)
 {
@@ -47,7 +47,7 @@ static void window_halves_once_for_what_was_under_way(struct kunit *test)
 	rhca_cwnd_acked(&cwnd, 1, psn(48));
 	rhca_cwnd_lost(&cwnd, psn(40), psn(49));
 	KUNIT_EXPECT_EQ(test, cwnd.packets, 4);
-	/* It is never closed */
+	/* It never closes */
 	rhca_cwnd_lost(&cwnd, psn(49), psn(50));
 	rhca_cwnd_lost(&cwnd, psn(50), psn(51));
 	KUNIT_EXPECT_EQ(test, cwnd.packets, RHCA_CWND_LEAST);
@@ -132,7 +132,7 @@ static void rtt_is_that_of_rfc_6298(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_rtt_timeout(&rtt), 24000);
 }
 
-/* Karn: for a packet that was sent twice it is unknown which one is answered */
+/* Karn: with two copies of a packet, it is unknown which one is answered */
 static void repeated_packet_is_not_timed(struct kunit *test)
 {
 	struct rhca_rtt rtt = {};
@@ -157,7 +157,7 @@ static u32 not_timed(const struct rhca_rtt *rtt)
 	return num;
 }
 
-/* The clock is read twice for each that is timed */
+/* Each packet timed costs two clock reads */
 static void some_are_timed_unless_packets_wait(struct kunit *test)
 {
 	struct rhca_rtt rtt = {};

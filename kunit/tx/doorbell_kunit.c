@@ -6,7 +6,7 @@
 #include "lib/course.h"
 #include "sw/tx/post_delay.h"
 
-/* The longest that there is, and one that can be waited for */
+/* The longest gap possible, and one that a test can wait for */
 #define GAP_NS		U32_MAX
 #define SHORT_GAP_MS	100
 
@@ -15,7 +15,7 @@
 
 static const struct test_qp_spec spec = { .initiator_depth = 1, .retries = 7 };
 
-/* What somebody who posts on one processor has posted since follows closely */
+/* All posts on one processor since then are in a burst */
 static ktime_t begun;
 
 /* Each case has its own thread, so this ends with the case */
@@ -43,7 +43,7 @@ static void post(struct bench *b, unsigned int num)
 	post_to(b, b->qp, num);
 }
 
-/* After a pause: whatever was posted before, it is longer ago than such a gap */
+/* Post after a pause: the gap is so short that no earlier post counts */
 static void post_first(struct bench *b)
 {
 	rhca_doorbell_gap_ns = 1;
@@ -58,7 +58,7 @@ static bool has_begun_within(u64 ns)
 	return ktime_before(ktime_get(), ktime_add_ns(begun, ns));
 }
 
-/* The rest waits. On a machine that has stood still for a gap nothing has to */
+/* The rest waits, unless the machine has stalled for a gap */
 static void expect_sent_so_far(struct bench *b, u32 num)
 {
 	u32 sent = test_num_sent(b->hca);
@@ -67,7 +67,7 @@ static void expect_sent_so_far(struct bench *b, u32 num)
 		KUNIT_EXPECT_EQ(b->hca->test, sent, num);
 }
 
-/* By the softirq that local_bh_enable() runs; on a machine that stands still, by ksoftirqd */
+/* By the softirq that local_bh_enable() runs; on a stalled machine by ksoftirqd */
 static void expect_sent_soon(struct bench *b, u32 num)
 {
 	test_becomes(test_num_sent(b->hca) == num);
@@ -75,8 +75,8 @@ static void expect_sent_soon(struct bench *b, u32 num)
 }
 
 /*
- * More than a gap later a request is posted: does it leave at once? What does not was
- * posted within some gaps, unless the machine has stood still for so long.
+ * Post a request after more than a gap. It must be sent at once or, if not @at_once, wait; unless
+ * the machine has stalled for MOST_GAPS gaps.
  */
 static void expect_after_a_gap(struct bench *b, bool at_once)
 {
@@ -102,14 +102,14 @@ static void give(struct bench *b, u32 psn, int room)
 	KUNIT_ASSERT_EQ(b->hca->test, ib_poll_cq(b->hca->cq, room, wc), 1);
 }
 
-/* How many leave by the first, and by the second poll of an empty queue */
+/* How many packets the first and the second poll of an empty queue send */
 static void poll_twice(struct bench *b, struct ib_cq *cq, u32 *first, u32 *second)
 {
 	u32 before = test_num_sent(b->hca);
 	int polled;
 	struct ib_wc wc;
 
-	preempt_disable();	/* or ksoftirqd may run first */
+	preempt_disable();	/* otherwise ksoftirqd may run first */
 	post(b, 1);
 	polled = ib_poll_cq(cq, 1, &wc);
 	*first = test_num_sent(b->hca) - before;
@@ -130,7 +130,7 @@ static void poll_of_an_empty_queue_may_come_after_a_full_one(struct kunit *test)
 	other = ib_create_cq(b->hca->ibdev, NULL, NULL, NULL, &attr);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
 	post_first(b);
-	/* A softirq may run in between by chance */
+	/* A softirq may run in between by chance, so try again */
 	for (tries = 0; tries < 20 && first; tries++) {
 		give(b, tries, 1);
 		poll_twice(b, other, &first, &second);
@@ -142,7 +142,7 @@ static void poll_of_an_empty_queue_may_come_after_a_full_one(struct kunit *test)
 
 #define MAX_WAITING_QPS	128
 
-/* One after the other, as a user with many peers */
+/* Posts to one QP after the other, as by a user with many peers */
 static void qps_wait_for_one_softirq_together(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -156,7 +156,7 @@ static void qps_wait_for_one_softirq_together(struct kunit *test)
 	for (i = 0; i < MAX_WAITING_QPS; i++)
 		post_to(b, others[i], 1);
 	expect_sent_so_far(b, 1);
-	post(b, 1);		/* no more of them: this one takes effect at once */
+	post(b, 1);		/* the list is full: this doorbell takes effect at once */
 	expect_sent_so_far(b, 2);
 	post_to(b, others[0], 1);
 	expect_sent_so_far(b, 2);
@@ -181,13 +181,13 @@ static ACT(do_remove, test_hca_remove(b->hca))
 #define MORE(num)	STEP(do_more, num)
 #define SO_FAR(num)	STEP(is_sent_so_far, num)
 #define AFTER_A_GAP	STEP(is_after_a_gap, 0)
-#define GIVE_ALL	STEP(do_give_all, 0)	/* a completion, after which none is left */
+#define GIVE_ALL	STEP(do_give_all, 0)	/* a completion, with room for more: none is left */
 #define GAP(ns)		STEP(do_gap, ns)
 #define OPEN_WINDOW	STEP(do_open_window, 0)
 #define REMOVE		STEP(do_remove, 0)
 
 static const struct course courses[] = {
-	/* Many QPs that were served here before are forgotten by the second one */
+	/* The second request resets the number of QPs that were last served on this CPU */
 	{ "request after a pause leaves at once", .step = {
 		BH_OFF, FIRST, SENT(1), MORE(1), BH_ON, AFTER_A_GAP, AFTER_A_GAP } },
 	{ "requests behind it wait for a softirq", .step = {

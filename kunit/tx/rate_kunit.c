@@ -31,18 +31,18 @@ static struct rhca_rate begun(const struct rhca_cc *cc)
 
 enum event {
 	END,
-	CNP,		/* it counts */
-	IGNORED,	/* it does not */
-	TIME,		/* passes */
-	PASS,		/* the same, and enough packets have been sent for each increase due */
-	SENT,		/* @n bytes */
-	USED,		/* @n bytes in a millisecond */
+	CNP,		/* a CNP that counts */
+	IGNORED,	/* a CNP that does not */
+	TIME,		/* time passes */
+	PASS,		/* likewise, and enough packets were sent for each increase due */
+	SENT,		/* @n bytes are sent */
+	USED,		/* @n bytes are sent within a millisecond */
 	RATE, TARGET, ALPHA,	/* are set to @n */
 	MOST,		/* rp_max_rate is set to @n */
-	TAKES,		/* so long do @n bytes */
+	TAKES,		/* expected duration of @n bytes */
 };
 
-#define ZERO		(-1)	/* 0 stands for values not checked */
+#define ZERO		(-1)	/* expect 0; 0 itself means not checked */
 #define MAX_STEPS	7
 
 static const struct rate_case {
@@ -50,22 +50,22 @@ static const struct rate_case {
 	struct step {
 		enum event event;
 		u32 n;
-		u32 us;			/* when */
-		u32 rate, target;	/* afterwards */
-		int alpha, stage;	/* likewise; the stage of time */
+		u32 us;			/* time */
+		u32 rate, target;	/* expected afterwards */
+		int alpha, stage;	/* likewise; time stage */
 	} step[MAX_STEPS];
-	/* Parameters with other values than the default */
+	/* Parameters that differ from the defaults */
 	u32 threshold, min_rate, max_rate, min_dec_fac;
 } rate_cases[] = {
 	{ "first CNP halves the rate", {
 		{ TARGET, 2 * FIRST }, { CNP, 0, 1, CUT(FIRST), FIRST, 1023 } } },
-	/* The rate has not increased since the first: it still recovers to the old one */
+	/* The rate has not increased since the first CNP, so it recovers to the original one */
 	{ "CNPs in a row are one", {
 		{ CNP, 0, 1 }, { IGNORED, 0, 50, CUT(FIRST) },
 		{ CNP, 0, 51, CUT(CUT(FIRST)), FIRST } } },
 	/*
-	 * Four packets of 4096 bytes take 2.62 ms at 50 Mbit/s, 1023/1024 of which is alpha's. What
-	 * hardly reduces it is not waited for as long
+	 * Four packets of 4096 bytes take 2.62 ms at 50 Mbit/s; alpha scales the wait, here by
+	 * 1023/1024. After smaller cuts the wait is shorter.
 	 */
 	{ "slow QP is cut once in four packets", {
 		{ CNP, 0, 1 }, { RATE, 50000 }, { IGNORED, 0, 2619, 50000 }, { CNP, 0, 2620 },
@@ -85,7 +85,7 @@ static const struct rate_case {
 		{ TARGET, 30000 }, { RATE, 30000 }, { TIME, 0, 1092, .alpha = 1023 },
 		{ TIME, 0, 1093, .alpha = 1007 } } },
 
-	/* Half of the way back each time, then additive, then hyper as bytes are there as well */
+	/* Halfway back each time, then additive increase, then hyper increase due to the bytes */
 	{ "rate recovers and then grows", {
 		{ CNP }, { RATE, 4000000 }, { PASS, 0, 300, 6000000, FIRST },
 		{ PASS, 0, 600, 7000000, FIRST }, { PASS, 0, 900, 7502500, FIRST + 5000 },
@@ -94,7 +94,7 @@ static const struct rate_case {
 	{ "increase waits for packets", {
 		{ CNP }, { SENT, 15 * PACKET }, { TIME, 0, 2300, CUT(FIRST) }, { SENT, PACKET },
 		{ TIME, 0, 2300, HALF_BACK, .stage = 1 }, { TIME, 0, 2600, HALF_BACK } } },
-	/* At the rate after many CNPs 16 packets take long */
+	/* At the rate after many CNPs, 16 packets take long */
 	{ "increase does not wait for ever", {
 		{ CNP }, { TIME, 0, 2399, CUT(FIRST) },
 		{ TIME, 0, 2400, HALF_BACK, .stage = 1 } } },
@@ -102,7 +102,7 @@ static const struct rate_case {
 	{ "increase begins anew with a CNP", {
 		{ CNP }, { TIME, 0, 2400, HALF_BACK, .stage = 1 },
 		{ CNP, 0, 2401, 0, HALF_BACK, .stage = ZERO } } },
-	/* It is additive: hyper it would be with an increase by bytes behind the CNP as well */
+	/* Additive increase: it would be hyper if bytes before the CNP counted */
 	{ "increase by bytes begins anew with a CNP", {
 		{ SENT, BYTE_RESET, 0, FIRST + 2500 }, { CNP, 0, 1, 0, FIRST + 2500 },
 		{ PASS, 0, 301, 0, FIRST + 2500 + 5000 } } },
@@ -204,7 +204,7 @@ static void small_byte_reset_is_no_long_loop(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rate.byte_stage, 128);
 }
 
-/* Whatever root has written into the files */
+/* Whatever values root has written to the files */
 static void no_parameters_break_it(struct kunit *test)
 {
 	struct rhca_cc cc = {};

@@ -12,10 +12,10 @@ enum event {
 	NAK,		/* @psn is missing */
 	AHEAD,		/* a response with @psn arrived before @oldest */
 	TWICE,		/* the same, for the second time */
-	MORE,		/* nothing: responses from @oldest to @psn are requested, too */
-	ACK,		/* all before @psn is acknowledged, by an acknowledgement */
-	DATA,		/* by a response */
-	PROBE,		/* nothing arrives, @psn is the oldest */
+	MORE,		/* nothing arrives; responses from @oldest to @psn are requested, too */
+	ACK,		/* an ACK acknowledges all before @psn */
+	DATA,		/* a response does */
+	PROBE,		/* nothing arrives; @psn is the oldest */
 };
 
 #define NOTHING	RHCA_RECOVER_NOTHING
@@ -24,11 +24,11 @@ enum event {
 
 /* An event */
 struct step {
-	enum event event;			/* what */
-	u32 psn;				/* of it */
-	u32 us;					/* when, in microseconds */
+	enum event event;			/* its kind */
+	u32 psn;				/* of the packet */
+	u32 us;					/* time, in microseconds */
 	enum rhca_recover_action action;	/* expected action */
-	u32 oldest;				/* AHEAD, TWICE, MORE: what is missing */
+	u32 oldest;				/* AHEAD, TWICE, MORE: the missing PSN */
 };
 
 struct recover_case {
@@ -48,7 +48,7 @@ struct recover_case {
 #define HOLDS	RHCA_PEER_HOLDS
 #define DROPS	RHCA_PEER_DROPS
 
-/* 10 to 29 have been sent */
+/* PSNs 10 to 29 have been sent */
 #define NEWEST	30
 
 static const struct recover_case recover_cases[] = {
@@ -157,7 +157,7 @@ static enum rhca_recover_action hear(struct rhca_recover *recover,
 
 	switch (s->event) {
 	case NAK:
-		if (s->psn >= *newest)	/* another one had been sent meanwhile */
+		if (s->psn >= *newest)	/* more packets were sent meanwhile */
 			loss.newest = *newest = s->psn + 10;
 		return rhca_recover_nak(recover, &loss);
 	case AHEAD:
@@ -165,7 +165,7 @@ static enum rhca_recover_action hear(struct rhca_recover *recover,
 		loss.held = true;
 		loss.psn = s->oldest;
 		action = rhca_recover_ahead(recover, &loss, s->psn, s->event == TWICE);
-		if (action == REPEAT)	/* of a READ: to the end of its chunk */
+		if (action == REPEAT)	/* of a READ: up to the end of its chunk */
 			rhca_recover_asks(recover, s->oldest, s->oldest + 8);
 		return action;
 	case MORE:
@@ -198,7 +198,7 @@ static void loss_is_recovered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_recover_sends_new(&recover), c->sends_new);
 }
 
-/* With enough memory it holds again: it is tried again sooner than one that never held */
+/* A peer that once held packets may do so again when it has memory: it is tried again sooner */
 static void who_has_held_is_tried_again_sooner(struct kunit *test)
 {
 	struct rhca_recover recover = { .way = RHCA_PEER_DROPS, .has_held = true };
@@ -235,7 +235,7 @@ static void nothing_is_repeated_singly_where_that_is_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_recover_probe(&recover, &loss), REWIND);
 }
 
-/* Of two copies nobody knows which is answered; who asked may only have been early */
+/* With two copies it is unknown which one is answered, and a probe may merely have been early */
 static void only_what_was_missing_is_measured(struct kunit *test)
 {
 	struct rhca_loss loss = { .psn = 10, .newest = NEWEST, .one = true,
@@ -301,7 +301,7 @@ static void answer_is_waited_for(struct kunit *test)
 					  c->most));
 }
 
-/* A window whose first packets were all lost times nothing else */
+/* If the first packets of a window were all lost, nothing else has been timed */
 static void answer_to_a_repeat_counts_where_nothing_else_was_timed(struct kunit *test)
 {
 	struct rhca_rtt rtt = {};

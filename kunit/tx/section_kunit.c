@@ -34,7 +34,7 @@ static const struct section_case {
 };
 KUNIT_ARRAY_PARAM_DESC(section, section_cases, desc);
 
-/* As many as either bound allows */
+/* Both bounds apply */
 static u32 most_of(u32 mtu)
 {
 	return min(MOST_PACKETS, MOST_BYTES / mtu);
@@ -58,7 +58,7 @@ static struct ib_qp *ready_qp(struct test_hca *hca, enum ib_qp_type type, u32 mt
 	return qp;
 }
 
-/* A list of WRITEs of the whole buffer: of UC, since RC has a window */
+/* A list of WRITEs of the whole buffer; of UC, as RC has a window */
 static void post_writes(struct test_hca *hca, struct ib_qp *qp)
 {
 	struct ib_sge sge = test_sge(hca, 0, TEST_BUFFER_BYTES);
@@ -91,11 +91,11 @@ static void post_sends_no_more_than_that(struct kunit *test)
 
 /* Runs between two runs of the tasklet that sends */
 struct between {
-	struct tasklet_struct task;	/* behind that in the list of the CPU */
+	struct tasklet_struct task;	/* queued after it in the CPU's list */
 	struct test_hca *hca;		/* where it sends */
 	u32 seen;			/* packets sent when @task ran last */
 	u32 most;			/* packets sent between two runs, at most */
-	u32 runs;			/* how many there were */
+	u32 runs;			/* number of runs */
 };
 
 static void count_between(struct tasklet_struct *task)
@@ -111,7 +111,7 @@ static void count_between(struct tasklet_struct *task)
 	tasklet_schedule(task);
 }
 
-/* Each has a turn's worth, and another one behind that */
+/* Each QP has work for a turn, and for another one after that */
 static void expect_most_of_tasklet(struct test_hca *hca, u32 mtu)
 {
 	struct kunit *test = hca->test;
@@ -141,7 +141,7 @@ static void tasklet_sends_no_more_than_that(struct kunit *test)
 	expect_most_of_tasklet(setup(test), c->mtu);
 }
 
-/* As a thread that has been preempted is, with PREEMPT_RT */
+/* As a preempted thread, with PREEMPT_RT */
 static void set_section_owner(const struct task_struct *owner)
 {
 	local_bh_disable();
@@ -161,7 +161,7 @@ static void tasklet_in_anothers_section_sends_no_more(struct kunit *test)
 
 /* --- answers ----------------------------------------------------------------- */
 
-/* Requests to several QPs, in one list that an adapter's driver hands over */
+/* Requests to several QPs, in one list from an adapter's driver */
 static void answers_are_no_more_than_that(struct kunit *test)
 {
 	const struct section_case *c = test->param_value;

@@ -18,7 +18,7 @@ static void post_write(struct bench *b, u32 bytes)
 	test_post(b, &(struct request) { IB_WR_RDMA_WRITE, .length = bytes }, bytes);
 }
 
-/* A timer that fires early arms itself again, and may do so for a pause that has ended */
+/* A timer that fires early re-arms itself, possibly for a pause that has ended */
 static void post_delay_is_not_put_off_by_an_older_pause(struct kunit *test)
 {
 	struct bench *b = test_bench(test, IB_QPT_UC, &spec, IB_QPS_RTS);
@@ -43,7 +43,7 @@ static void what_is_under_way_is_bounded(struct kunit *test)
 	for (i = 0; i < posts; i++)
 		post_write(b, TEST_BUFFER_BYTES);
 	test_becomes(rhca_under_way_full(&b->sw->base));
-	msleep(20);		/* of pauses of 500 us */
+	msleep(20);		/* several pauses of 500 us */
 	KUNIT_EXPECT_LT(test, sk_wmem_alloc_get(owner),
 			RHCA_UNDER_WAY_MAX + 64 * SKB_TRUESIZE(TEST_PACKET_BYTES));
 	before = test_num_sent(b->hca);
@@ -53,12 +53,12 @@ static void what_is_under_way_is_bounded(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(b->hca)));
 }
 
-/* --- many that kick ------------------------------------------------------------- */
+/* --- concurrent kicks ------------------------------------------------------------ */
 
 #define KICKERS		4
 #define KICKS		20000
 
-/* Turns of a QP's requester that send nothing: all that was posted is seen by one of them. */
+/* A QP's requester whose turns send nothing: one of them must see each post. */
 static struct stress {
 	struct rhca_turn *turn;
 	atomic_t posted;

@@ -127,7 +127,7 @@ struct late_packet {
 	struct completion counted;
 };
 
-/* What runs in a softirq may take its time, and does not sleep */
+/* Plays a softirq, which may take its time but does not sleep */
 static int count_late(void *data)
 {
 	struct late_packet *late = data;
@@ -141,7 +141,7 @@ static int count_late(void *data)
 	kthread_complete_and_exit(&late->counted, 0);
 }
 
-/* A packet looked at the QP before it was unbound, and counts after all */
+/* A packet that looked up the QP before it was unbound is counted afterwards */
 static void late_packet_counts_for_the_port(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
@@ -190,7 +190,7 @@ static void binding_outlives_a_change_of_port_attributes(struct kunit *test)
 	end_binding(b);
 }
 
-/* ib_core requires optional ones last, and off */
+/* ib_core requires optional counters to come last, and to be off */
 static void every_counter_has_a_name_and_its_place(struct kunit *test)
 {
 	struct bench *b = make_bench(test);

@@ -13,7 +13,7 @@ struct seen {
 	atomic_t fatal;
 };
 
-/* A small CQ with a QP that fills it and one that has it too */
+/* A small CQ, a QP that fills it, and another one that uses it */
 struct bench {
 	struct test_hca *hca;	/* the device */
 	struct ib_cq *cq;	/* holds CQ_ENTRIES */
@@ -77,7 +77,7 @@ static struct bench *setup(struct kunit *test)
 	return b;
 }
 
-/* Messages @from to @to - 1 arrive, each for a receive request */
+/* Messages @from to @to - 1 arrive, with a receive posted for each */
 static void complete_receives(struct bench *b, u32 from, u32 to)
 {
 	struct test_packet p = { .bth = { .opcode = SEND_ONLY, .pkey = 0xffff,
@@ -117,7 +117,7 @@ static void overrun_fails_every_qp_of_the_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&b->of_busy.cq_err), 1);
 	KUNIT_EXPECT_TRUE(test, fails(b->busy));
 	KUNIT_EXPECT_TRUE(test, fails(b->idle));
-	/* Both moved to ERR, one after the other, and report it afterwards: once */
+	/* Both QPs moved to ERR, one after the other, and report it once */
 	KUNIT_EXPECT_TRUE(test, is_told(&b->of_busy.fatal));
 	KUNIT_EXPECT_TRUE(test, is_told(&b->of_idle.fatal));
 	msleep(50);
@@ -143,7 +143,7 @@ static void cq_in_error_takes_no_completion(struct kunit *test)
 	}
 	KUNIT_EXPECT_TRUE(test, fails(b->busy));
 	KUNIT_EXPECT_EQ(test, ib_poll_cq(b->cq, ARRAY_SIZE(wc), wc), 0);
-	/* Except the request that ib_drain_rq() waits for */
+	/* Except for the request that ib_drain_rq() waits for */
 	test_post_recv(b->hca, b->busy, 77, 0, 64);
 	KUNIT_ASSERT_EQ(test, ib_poll_cq(b->cq, ARRAY_SIZE(wc), wc), 1);
 	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_WR_FLUSH_ERR);
@@ -189,7 +189,7 @@ static void completions_go_with_their_qp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 1);
 }
 
-/* In the ring of a process, which it looks at without a lock */
+/* Into the ring of a process, which reads it without a lock */
 static void list_of_completions_is_added_in_order(struct kunit *test)
 {
 	struct rhca_wc_list *list = test_alloc(test, sizeof(*list));

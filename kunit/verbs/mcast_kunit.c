@@ -101,7 +101,7 @@ static void attached_qps_get_a_copy_each(struct kunit *test)
 static const struct drop_case {
 	const char *desc;
 	const union ib_gid *dgid;	/* NULL: the port's own */
-	bool one_qp;			/* not the number of groups */
+	bool one_qp;			/* a QP number, not that of groups */
 	u32 qkey;
 	enum rhca_counter counter;
 } drop_cases[] = {
@@ -151,14 +151,14 @@ static void group_is_one_of_its_port(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp, &group, UNUSED_LID));
 	KUNIT_EXPECT_TRUE(test, in_filter(hca->ndev[0]));
 	KUNIT_EXPECT_FALSE(test, in_filter(hca->ndev[1]));
-	swap(hca->ndev[0], hca->ndev[1]);	/* it arrives by the other */
+	swap(hca->ndev[0], hca->ndev[1]);	/* it arrives on the other one */
 	arrive(hca, &group, GROUP_QPN, TEST_QKEY);
 	swap(hca->ndev[0], hca->ndev[1]);
 	KUNIT_EXPECT_EQ(test, received(hca), 0);
 	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
 }
 
-/* For a packet on a VRF, IPv6 notes the netdev below that it arrived on */
+/* For a packet on a VRF, IPv6 records the lower netdev that it arrived on */
 static void packet_of_a_vrf_is_for_the_netdev_below(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
@@ -179,7 +179,7 @@ static void packet_of_a_vrf_is_for_the_netdev_below(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
 }
 
-/* An adapter receives for its groups itself; packets that reach the stack are not for us */
+/* An adapter receives for its groups itself; packets in the stack are not for us */
 static void group_of_another_backend_is_not_ours(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);

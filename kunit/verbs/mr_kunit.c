@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which ranges a key allows, which page an address lies in, and how users are waited for. */
+/* Which ranges a key permits, which page an address is in, and how users are waited for. */
 #include <kunit/static_stub.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -104,7 +104,7 @@ static void every_right_that_is_needed_must_be_there(struct kunit *test)
 }
 
 #define NUM_PAGES	3
-#define IOVA		0x7000000123ULL		/* begins inside a page */
+#define IOVA		0x7000000123ULL		/* starts inside a page */
 
 static struct rhca_mem *region_of_pages(struct kunit *test)
 {
@@ -128,11 +128,11 @@ static struct rhca_mem *region_of_pages(struct kunit *test)
 
 static const struct page_case {
 	const char *desc;
-	u64 at;			/* behind IOVA */
+	u64 at;			/* relative to IOVA */
 	int page;		/* of the region */
-	unsigned int offset;	/* in it */
-	unsigned int bytes;	/* up to its end */
-	bool window;		/* the address is one of a window to the second page */
+	unsigned int offset;	/* within the page */
+	unsigned int bytes;	/* up to the end of the page */
+	bool window;		/* the address is in a window that starts at the second page */
 } page_cases[] = {
 	{ "first byte", 0, 0, 0x123, PAGE_SIZE - 0x123 },
 	{ "second page", PAGE_SIZE - 0x123, 1, 0, PAGE_SIZE },
@@ -207,7 +207,7 @@ static void first_leaves(void)
 	atomic_set(users_on(cpumask_first(cpu_possible_mask)), 0);
 }
 
-/* At each time one of two CPUs is in use */
+/* One of two CPUs is in use at any time */
 static void they_take_turns(void)
 {
 	int first = cpumask_first(cpu_possible_mask);
@@ -226,7 +226,7 @@ static void nobody_leaves(void)
 static const struct {
 	const char *desc;
 	void (*then)(void);
-	unsigned int pauses;	/* so many, or any number if 0 */
+	unsigned int pauses;	/* expected number; 0: any */
 	unsigned int expedited;
 } waits[] = {
 	{ "brief use interrupts no CPU", first_leaves, .pauses = 1 },
@@ -269,7 +269,7 @@ static void page_list_of_the_longest_region_can_be_had(struct kunit *test)
 	struct ib_device_attr attr = {};
 
 	KUNIT_ASSERT_EQ(test, 0, hca->ibdev->ops.query_device(hca->ibdev, &attr, &udata));
-	/* What is allocated at once; one more where it begins inside a page */
+	/* Allocated in one piece; one page more if it starts inside a page */
 	KUNIT_EXPECT_LE(test,
 			((attr.max_mr_size >> PAGE_SHIFT) + 1) *
 			sizeof(struct page *), (u64)INT_MAX);

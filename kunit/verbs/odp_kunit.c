@@ -12,7 +12,7 @@
 
 #define NUM_PAGES	3
 
-/* Memory of a process, which the test is, and a region on demand over it */
+/* Memory of the test as a process, and an on-demand region over it */
 struct bench {
 	struct test_hca *hca;
 	struct ib_mr *mr;
@@ -44,7 +44,7 @@ static void finish(struct bench *b)
 	KUNIT_EXPECT_EQ(b->hca->test, 0, b->hca->ibdev->ops.dereg_mr(b->mr, NULL));
 }
 
-/* What one who needs pages is told: 0 when the first one is there */
+/* The result for a user that needs pages: 0 if the first one is present */
 static int ask(struct bench *b, unsigned int page, unsigned int pages)
 {
 	u64 addr = b->at + page * PAGE_SIZE, bytes = pages * PAGE_SIZE;
@@ -71,7 +71,7 @@ static void page_comes_when_it_is_asked_for(struct kunit *test)
 	finish(b);
 }
 
-/* Only a user that needs the bad page, too, has failed */
+/* Only a user that also needs the bad page fails */
 static void good_page_comes_beside_a_bad_one(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -87,7 +87,7 @@ static void good_page_comes_beside_a_bad_one(struct kunit *test)
 
 #define LONGEST_PAUSE_MS	DIV_ROUND_UP(RHCA_PAGE_FAULT_MOST_NS, NSEC_PER_MSEC)
 
-/* Otherwise it would be requested again, for ever */
+/* Otherwise the page would be requested again and again */
 static void who_comes_after_the_longest_pause_hears_of_a_bad_page(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -96,7 +96,7 @@ static void who_comes_after_the_longest_pause_hears_of_a_bad_page(struct kunit *
 	s64 took;
 
 	KUNIT_ASSERT_EQ(test, 0, vm_munmap(b->at, PAGE_SIZE));
-	do {	/* where the machine is too busy, that is no fault */
+	do {	/* try again if the machine was too busy */
 		KUNIT_EXPECT_TRUE(test, test_becomes(ask(b, 0, 1) == -EINPROGRESS));
 		begin = ktime_get();
 		msleep(LONGEST_PAUSE_MS);
@@ -109,7 +109,7 @@ static void who_comes_after_the_longest_pause_hears_of_a_bad_page(struct kunit *
 
 static const struct test_qp_spec plain = { .retries = 7 };
 
-/* The last connection's pauses do not apply to the next one's pages */
+/* Pauses of the last connection do not apply to the next one */
 static void connection_begins_with_a_short_pause(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
@@ -123,7 +123,7 @@ static void connection_begins_with_a_short_pause(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_fault_pause(&qp->recv.fault_ns), RHCA_PAGE_FAULT_NS);
 }
 
-/* They are faulted in again when they are requested */
+/* The pages are faulted in again on request */
 static void lose_pages(struct bench *b)
 {
 	KUNIT_ASSERT_EQ(b->hca->test, b->at,
@@ -131,7 +131,7 @@ static void lose_pages(struct bench *b)
 				MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
 }
 
-/* A lost packet is retransmitted when its page is there, not after another probe of the peer */
+/* A lost packet is retransmitted when its page is present, without another probe of the peer */
 static void lost_packet_waits_for_its_page_alone(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -142,7 +142,7 @@ static void lost_packet_waits_for_its_page_alone(struct kunit *test)
 	};
 	struct test_sent *sent = test_alloc(test, sizeof(*sent));
 
-	/* Nothing else sends it again */
+	/* No timeout retransmits it */
 	WRITE_ONCE(ibqp_to_verbs(qp)->attr.timeout, 0);
 	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &wr.wr, NULL));
 	KUNIT_ASSERT_TRUE(test, test_becomes(test_num_sent(b->hca) == 3));
@@ -157,7 +157,7 @@ static void lost_packet_waits_for_its_page_alone(struct kunit *test)
 	finish(b);
 }
 
-/* Where nothing can follow, the newest packet is sent again, asking: that is no other loss */
+/* If no new packet can follow, the newest is sent again with AckReq: that is no new loss */
 static void lost_packet_is_sent_whatever_is_behind_it(struct kunit *test)
 {
 	struct bench *b = setup(test);
@@ -181,7 +181,7 @@ static void lost_packet_is_sent_whatever_is_behind_it(struct kunit *test)
 	while (test_sent(b->hca, sent))
 		;
 	lose_pages(b);
-	/* A peer that holds, so new packets follow; both find that when the pause is over */
+	/* The peer holds packets, so new ones follow; both are found when the pause ends */
 	local_bh_disable();
 	spin_lock(&send->lock);
 	send->recovery->rule.way = RHCA_PEER_HOLDS;

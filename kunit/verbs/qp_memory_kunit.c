@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kernel memory of a QP besides its rings, and that it has what was requested. */
+/* The kernel memory of a QP besides its rings, and that it gets what it requested. */
 #include <linux/slab.h>
 
 #include "lib/hca.h"
@@ -25,7 +25,7 @@ static struct ib_qp *create_qp(struct test_hca *hca, u32 depth)
 	return qp;
 }
 
-/* As the allocator counts: its sizes are powers of two and a few between */
+/* As allocated: sizes are powers of two and a few in between */
 static size_t bytes_of(struct rhca_sw_qp *qp)
 {
 	return ksize(qp) + ksize(qp->base.sq.slots) + ksize(qp->base.handle) +
@@ -83,7 +83,7 @@ static void responder_resources_are_as_many_as_asked_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sw_qp->recv.num_resources, c->room);
 }
 
-/* In SQD their number may change; earlier answers are kept, 9.7.5.1 */
+/* Their number may change in SQD; earlier answers are kept, 9.7.5.1 */
 static void resources_keep_what_they_know_when_they_grow(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
@@ -123,7 +123,7 @@ static int destroy_and_look(struct rhca_qp *core, struct ib_udata *udata)
 	return ret;
 }
 
-/* Some kernels show a QP until ib_core has freed it, and its rate with it */
+/* Some kernels show a QP, with its rate, until ib_core has freed it */
 static void rate_of_a_destroyed_qp_is_not_looked_for(struct kunit *test)
 {
 	struct rhca_backend_ops *backend = test_alloc(test, sizeof(*backend));

@@ -15,9 +15,9 @@ enum transport_call {
 
 /* One call */
 struct call {
-	enum transport_call call;	/* which */
-	enum ib_qp_state state;		/* the state that it names */
-	enum ib_qp_state visible;	/* the QP's state as others saw it during the call */
+	enum transport_call call;	/* which one */
+	enum ib_qp_state state;		/* its state argument */
+	enum ib_qp_state visible;	/* the QP's state as visible to others during the call */
 };
 
 static const struct test_qp_spec plain = { .retries = 7 };
@@ -82,10 +82,10 @@ static const struct rhca_transport_ops recording_transport = {
 	.kick_recv	= kick_recv,
 };
 
-/* A device whose new QPs have the recording transport */
+/* A device whose new QPs use the recording transport */
 struct bench {
 	struct test_hca *hca;	/* the device */
-	const struct rhca_transport_ops *transport; /* its own, which QP1 has and needs back */
+	const struct rhca_transport_ops *transport; /* its own one, to be restored for QP1 */
 };
 
 static struct rhca_verbs_dev *verbs_dev(const struct bench *b)
@@ -115,8 +115,8 @@ static struct bench *make_bench(struct kunit *test)
 }
 
 /*
- * What the verbs do first, the transport hears first; states become visible last.
- * What is under way ends before a state is looked at, and before RESET.
+ * The transport is called in the order of the verbs, with QP_MODIFY before the state is visible.
+ * Running passes end before a state is read, and before RESET.
  */
 #define SETTLES(in)	{ QP_SETTLE, IB_QPS_RESET, IB_QPS_##in }
 #define MOVES(from, to)	SETTLES(from), { QP_PREPARE, IB_QPS_RESET, IB_QPS_##from },	\
@@ -174,7 +174,7 @@ static void transport_hears_of_a_qp_in_order(struct kunit *test)
 	expect_calls(test, life_of_a_qp, ARRAY_SIZE(life_of_a_qp));
 }
 
-/* Not by query_qp, which needs state of the software's half that is not set up here */
+/* query_qp() needs state of the software's half that is not set up here */
 static int state_of(struct ib_qp *qp)
 {
 	return READ_ONCE(ibqp_to_verbs(qp)->state);
@@ -205,7 +205,7 @@ static void modify_without_memory_changes_nothing(struct kunit *test)
 	prepare_result = -ENOMEM;
 	num_calls = 0;
 	KUNIT_EXPECT_EQ(test, test_qp_to(b->hca, qp, &plain, IB_QPS_RTR), -ENOMEM);
-	KUNIT_EXPECT_EQ(test, num_calls, 2);	/* to settle, to prepare */
+	KUNIT_EXPECT_EQ(test, num_calls, 2);	/* settle, prepare */
 	KUNIT_EXPECT_EQ(test, state_of(qp), IB_QPS_INIT);
 	KUNIT_EXPECT_NULL(test, rcu_access_pointer(ibqp_to_verbs(qp)->path));
 	prepare_result = 0;

@@ -89,7 +89,7 @@ static void count_last_wqe(struct ib_event *event, void *context)
 	*told += event->event == IB_EVENT_QP_LAST_WQE_REACHED;
 }
 
-/* Users free the QP at this event: a second one finds it freed */
+/* Users may free the QP on this event, so it must not be raised again */
 static void last_wqe_is_told_once(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
@@ -114,7 +114,7 @@ static void last_wqe_is_told_once(struct kunit *test)
 	ib_destroy_qp(qp);
 }
 
-/* The data path's error occurs when the change is stored but not yet visible */
+/* An error of the data path occurs after the change is stored, before it is visible */
 static struct rhca_transport_ops failing_transport;
 static const struct rhca_transport_ops *real_transport;
 
@@ -174,7 +174,7 @@ static void refused_change_of_path_is_not_in_force(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, path, rcu_access_pointer(verbs->path));
 }
 
-/* A new user of the QP would take them for those of its own requests */
+/* The QP's next user would take them for its own */
 static void reset_takes_completions_away(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);

@@ -111,7 +111,7 @@ static void receive_with_a_false_sge_count_is_empty(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->wqe->num_sge, 0);
 	KUNIT_EXPECT_EQ(test, b->wqe->length, 0);
 	KUNIT_EXPECT_EQ(test, *(u8 *)b->wqe->sge, 0xaa);
-	/* It has been taken: the next one is not its neighbour's business */
+	/* It is consumed: the next request is not affected */
 	KUNIT_EXPECT_EQ(test, rq_take(b), 0);
 	KUNIT_EXPECT_EQ(test, b->wqe->wr_id, 78);
 }
@@ -141,7 +141,7 @@ static void false_producer_yields_no_more_than_the_ring(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, taken, value & 7);
 }
 
-/* Return: as rhca_rq_resize(); the old ring, or the unused one, is freed */
+/* Returns the result of rhca_rq_resize(); frees the old ring, or the unused one */
 static int rq_resize(struct rq_bench *b, u32 max_wr)
 {
 	u32 bytes = sizeof(struct rxe_recv_wqe) +
@@ -174,7 +174,7 @@ static void resized_queue_keeps_its_order(struct kunit *test)
 	struct rq_bench *b = test->priv;
 	u64 id;
 
-	/* Around the end of the ring */
+	/* Across the end of the ring */
 	for (id = 0; id < 5; id++)
 		KUNIT_ASSERT_EQ(test, rq_post(b, id, 2), 0);
 	expect_taken(test, 0, 5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Send queues of processes: a request is copied out first and checked then. */
+/* Send queues of processes: a request is copied out before it is checked. */
 #include <rdma/rdma_user_rxe.h>
 
 #include "sw/verbs/qp/qp.h"
@@ -58,11 +58,11 @@ struct fetch_case {
 	enum ib_qp_type type;		/* of the QP */
 	u32 opcode;			/* enum ib_wr_opcode */
 	u32 flags;			/* enum ib_send_flags */
-	u32 num_sge;			/* as it claims */
+	u32 num_sge;			/* as the request claims */
 	u32 sge_bytes;			/* of each entry */
-	u32 inline_bytes;		/* as it claims */
-	enum ib_wc_status status;	/* what it completes with */
-	u32 length;			/* bytes of the message, when it is right */
+	u32 inline_bytes;		/* as the request claims */
+	enum ib_wc_status status;	/* status of its completion */
+	u32 length;			/* bytes of a valid message */
 };
 
 #define BAD	IB_WC_LOC_QP_OP_ERR
@@ -139,7 +139,7 @@ static void request_of_a_process_is_checked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->qp.sq.ring.shared->consumer_index, 1);
 }
 
-/* As librxe lays wr.flush out: the headers of older kernels do not say */
+/* The layout of wr.flush in librxe, which the headers of older kernels lack */
 struct flush_slot {
 	__aligned_u64 remote_addr;
 	__u32 length;

@@ -19,7 +19,7 @@ static void dealloc_pd(void *pd)
 	ib_dealloc_pd(pd);
 }
 
-/* Freed before the device's own objects are, and before the domain */
+/* They are freed before the device's own objects, and before the domain */
 static void destroy_queues(void *data)
 {
 	struct test_hca *hca = data;
@@ -81,7 +81,7 @@ static void domain_of_the_qp_does_not_count(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_qp_state(b->qp), IB_QPS_ERR);
 }
 
-/* It is set by modify_srq. Programs leave anything there, ibv_create_srq(3) */
+/* modify_srq sets it. Programs may leave it uninitialised, ibv_create_srq(3) */
 static void limit_is_of_no_account_at_creation(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);

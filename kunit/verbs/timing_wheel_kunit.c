@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The timing wheel: timers expire never early, exactly once, and not after they are stopped. Only
- * this tests the order of timers that are moved, and stopping one that its function restarts.
- * Probes of QPs by it are tested with recovery and the requester.
+ * The timing wheel: timers never expire early, expire exactly once, and not after they are stopped.
+ * Only this tests the order of timers that are moved, and stopping one that its function restarts.
+ * QPs' use of it for probes is tested with recovery and the requester.
  */
 #include <linux/bottom_half.h>
 #include <linux/completion.h>
@@ -15,13 +15,13 @@
 /* A timer of a test */
 struct timed {
 	struct rhca_wheel_timer timer;
-	spinlock_t lock;	/* of who starts it, as the send lock of a QP */
+	spinlock_t lock;	/* held to start it, as the send lock of a QP */
 	u64 due;		/* not before this, ns */
 	u32 calls;		/* of its function */
-	u64 fired_at;		/* when it was called last, ns */
-	bool early;		/* it was called before @due */
-	u64 again_ns;		/* started again by its function after so long, if not 0 */
-	u32 order;		/* how many of the test had fired before, from 1 */
+	u64 fired_at;		/* last expiry, ns */
+	bool early;		/* it has fired before @due */
+	u64 again_ns;		/* its function starts it again after so long, if not 0 */
+	u32 order;		/* position among the test's timers, from 1 */
 	struct completion done;	/* it has fired */
 };
 
@@ -82,7 +82,7 @@ static void stop_all(struct timed *timed, u32 num)
 		rhca_wheel_stop(&timed[i].timer);
 }
 
-/* So late that only a wheel that has stopped is */
+/* The timeout is so long that only a stopped wheel exceeds it */
 static bool has_fired(struct timed *t)
 {
 	return wait_for_completion_timeout(&t->done, 30 * HZ);
@@ -90,7 +90,7 @@ static bool has_fired(struct timed *t)
 
 #define MANY	500
 
-/* Shorter and longer than the wheel, and more of one time than a softirq calls */
+/* Shorter and longer than the wheel's range, and more at one time than one softirq runs */
 static void all_fire_and_none_is_early(struct kunit *test)
 {
 	static const u64 waits[] = { 0, 1, 200000, 1000000, 7900000, 8400000, 30000000 };
@@ -112,7 +112,7 @@ static void only_an_earlier_start_moves_it(struct kunit *test)
 {
 	struct timed *timed = make(test, 3);
 
-	local_bh_disable();	/* none fires until all are there */
+	local_bh_disable();	/* none fires until all are started */
 	start(&timed[0], 60 * NSEC_PER_SEC);
 	start(&timed[1], 40 * NSEC_PER_MSEC);
 	start(&timed[2], 2 * NSEC_PER_MSEC);
@@ -164,7 +164,7 @@ static void one_that_starts_itself_can_be_stopped(struct kunit *test)
 	}
 }
 
-/* Among few it may fire all the same; among many it does not */
+/* With few timers it may still fire; with many it does not */
 static void one_of_many_that_need_not_fire_does_not(struct kunit *test)
 {
 	struct timed *timed = make(test, MANY);
@@ -181,21 +181,21 @@ static void one_of_many_that_need_not_fire_does_not(struct kunit *test)
 	local_bh_enable();
 	KUNIT_EXPECT_EQ(test, timed[0].calls, 0);
 	KUNIT_EXPECT_FALSE(test, rhca_wheel_is_queued(&timed[0].timer));
-	/* Its slot is not lost for others */
+	/* Others can still use its slot */
 	start(&timed[1], NSEC_PER_MSEC);
 	KUNIT_EXPECT_TRUE(test, has_fired(&timed[1]));
 	KUNIT_EXPECT_TRUE(test, has_fired(&timed[MANY - 1]));
 	stop_all(timed, MANY);
 }
 
-/* Each time is an interrupt, so those of half of a millisecond (2^19 ns) have one at its end */
+/* Each expiry is an interrupt, so timers of half a millisecond (2^19 ns) share one at its end */
 static void many_share_an_interrupt(struct kunit *test)
 {
 	struct timed *timed = make(test, MANY);
 	u32 i;
 
 	local_bh_disable();
-	for (i = MANY; i-- > 0; )	/* those that wait long are there first */
+	for (i = MANY; i-- > 0; )	/* start the longest first */
 		start(&timed[i], i < 200 ? i * 30 * NSEC_PER_USEC : 60 * NSEC_PER_SEC);
 	local_bh_enable();
 	for (i = 0; i < 200; i++) {
@@ -205,7 +205,7 @@ static void many_share_an_interrupt(struct kunit *test)
 	stop_all(timed, MANY);
 }
 
-/* It stays where it was: it has to fire all the same, at its new time and once */
+/* It keeps its place, but must fire once, at its new time */
 static void one_that_need_not_fire_can_be_started_again(struct kunit *test)
 {
 	static const u64 waits[] = { NSEC_PER_MSEC, 4 * NSEC_PER_MSEC, 20 * NSEC_PER_MSEC };

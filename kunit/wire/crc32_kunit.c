@@ -121,7 +121,7 @@ static void crc32_copies_the_range_and_no_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 
-/* All bits of the registers that the variants use, where this CPU has them so wide */
+/* Set all bits of the registers that the variants use, if this CPU has registers of that width */
 static void leave_bits_in_registers(void)
 {
 #ifdef CONFIG_X86_64
@@ -136,7 +136,7 @@ static void leave_bits_in_registers(void)
 #endif
 }
 
-/* A process's registers are saved, but they keep what it has there */
+/* Using the registers saves a process's contents, but does not clear them */
 static void crc32_asks_nobody_to_clear_registers(struct kunit *test)
 {
 	u8 *from = some_bytes(test), *to = test_alloc(test, BUFFER_BYTES);
@@ -160,7 +160,7 @@ static void crc32_asks_nobody_to_clear_registers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 
-/* The fifth byte, whatever it is, counts as ones */
+/* The fifth byte counts as ones, whatever it is */
 static void crc32_masks_one_byte(struct kunit *test)
 {
 	u8 *data = some_bytes(test);

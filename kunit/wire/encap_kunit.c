@@ -18,7 +18,7 @@ struct encap_case {
 	0xfd, 0x09, 0, 0, 0, 0, 0, 0x11, 0, 0, 0, 0, 0, 0, 0, 0x01,	\
 	0xfd, 0x09, 0, 0, 0, 0, 0, 0, 0x22, 0, 0, 0, 0, 0, 0, 0x02
 
-/* test_flow() over 0x204 bytes from BTH to ICRC */
+/* test_flow() for 0x204 bytes from BTH to ICRC */
 static const struct encap_case encap_cases[] = {
 	{ "v1", RHCA_V1, 40, { 0x6a, 0x85, 0x43, 0x21, 0x02, 0x04, 0x1b, 33, GRH_ADDRESSES } },
 	{ "v2 over IPv4", RHCA_V2_IPV4, 28,

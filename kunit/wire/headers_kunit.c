@@ -44,7 +44,7 @@ static void bth_is_what_ibta_draws(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_bth_version(bth), 0);
 }
 
-/* FECN, BECN, reserved bits and the transport version are not the others' */
+/* FECN, BECN, reserved bits and the transport version belong to no other field */
 static void bth_accessors_ignore_reserved_bits(struct kunit *test)
 {
 	const u8 bytes[12] = { 0x04, 0x0f, 0, 0, 0xff, 0, 0, 1, 0x7f, 0, 0, 2 };

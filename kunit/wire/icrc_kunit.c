@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The ICRC against packets whose ICRC scapy has computed. */
+/* The ICRC, checked against packets whose ICRC scapy computed. */
 #include <linux/ip.h>
 #include <linux/unaligned.h>
 
@@ -22,7 +22,7 @@ struct icrc_vector {
 
 KUNIT_ARRAY_PARAM_DESC(vector, icrc_vectors, desc);
 
-/* The whole packet, flat, with the ICRC behind it */
+/* Writes the whole packet, with the ICRC after it */
 static unsigned int lay_out(u8 *to, const struct icrc_vector *v)
 {
 	__le32 icrc = cpu_to_le32(v->icrc);
@@ -90,7 +90,7 @@ static u32 icrc_by_flow(const struct rhca_icrc_flow *flow, bool vectors,
 	return le32_to_cpu(rhca_icrc_final(crc));
 }
 
-/* The initial ICRC is taken from the headers of another packet */
+/* The initial ICRC comes from the headers of another packet */
 static void icrc_goes_on_from_a_packet_before(struct kunit *test)
 {
 	const struct icrc_vector *v = test->param_value;
@@ -117,7 +117,7 @@ static void icrc_goes_on_from_a_packet_before(struct kunit *test)
 	}
 }
 
-/* A byte with bits that may change on the way */
+/* A byte with bits that may change on the path */
 struct masked_byte {
 	unsigned int offset;	/* from the network header */
 	u8 bits;		/* those bits */
@@ -125,7 +125,7 @@ struct masked_byte {
 
 #define MAX_MASKED	8
 
-/* A16.3 and A17.3.3; of the BTH FECN, BECN and the reserved bits beside them */
+/* A16.3 and A17.3.3; in the BTH FECN, BECN and the reserved bits beside them */
 static const struct masked_byte masked[RHCA_NUM_ENCAPS][MAX_MASKED] = {
 	[RHCA_V1] = {
 		{ 0, 0x0f }, { 1, 0xff }, { 2, 0xff }, { 3, 0xff },
@@ -151,7 +151,7 @@ static u8 masked_bits(enum rhca_encap encap, unsigned int offset)
 	return 0;
 }
 
-/* And equals scapy's, whatever the other bits are */
+/* The ICRC changes with each bit but those masked */
 static void icrc_covers_every_bit_that_stays(struct kunit *test)
 {
 	const struct icrc_vector *v = test->param_value;

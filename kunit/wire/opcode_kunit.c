@@ -101,7 +101,7 @@ static void opcode_has_the_headers_and_the_direction_that_ibta_says(struct kunit
 	KUNIT_EXPECT_EQ(test, !!(flags & RHCA_OP_RESPONSE), !c->request && c->opcode != 0x81);
 }
 
-/* SENDs and WRITEs of RC and UC have their position in the low bits alike */
+/* SENDs and WRITEs of RC and UC encode their position in the same low bits */
 static void opcode_position_is_one_of_four(struct kunit *test)
 {
 	const struct opcode_case *c = test->param_value;
