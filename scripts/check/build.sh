@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Build the modules, and those of the tests (one that posts kernel verbs, and one with which
-# a guest survives a suspend), with all warnings of W=1 as errors, and if sparse is
-# requested, with its endian and context checks.
+# Build the modules, and those of tests (one that posts kernel verbs, and one that keeps a guest
+# alive through a suspend), with all warnings of W=1 as errors; and, if sparse is requested,
+# with its endian and context checks.
 #
 # usage: scripts/check/build.sh KERNEL...
 #        scripts/check/build.sh --can KERNEL   only say whether its headers are here
@@ -18,8 +18,8 @@ cd "$(dirname "$(realpath "$0")")/../.."
 
 export RHCA_STRICT=1	# see Makefile
 
-# One sparse is enough: what it looks at is the same source. It works on the
-# kernel whose headers it reads without complaints of its own.
+# Running sparse for one kernel is enough, as the source is the same. It is done for the kernel
+# whose headers cause no complaints of their own.
 sparse_series=6.12
 
 release_of() {
@@ -34,9 +34,9 @@ modules() { # modules RELEASE ARGUMENT...
 	make -s modules KVER="$1" KBUILD_ARGS="-j$(nproc) ${*:2}"
 }
 
-# C=2 looks at every file, built or not, on the way of the one build. Sparse's complaints
-# are no errors to make, so they are looked for in what it says; those about the kernel's
-# own headers are not ours to mend.
+# C=2 checks every file, built or not, during the one build. Make does not treat sparse's
+# complaints as errors, so they are searched for in its output; those about the kernel's own
+# headers are ignored.
 modules_by_sparse() { # modules_by_sparse RELEASE
 	local log=build/sparse.log
 
@@ -85,7 +85,7 @@ for kernel; do
 	fi
 	scripts/bench/rhca_bench/build "$release" > /dev/null
 	case $release in
-	uml-* | newest* | *-cloud-* | *-rt-* | *-kcsan-*) ;;	# no suspend is tried there
+	uml-* | newest* | *-cloud-* | *-rt-* | *-kcsan-*) ;;	# no suspend is tested there
 	*) scripts/check/test-module scripts/vm/stay_awake "$release" > /dev/null ;;
 	esac
 	percpu_without_pointers "$release"

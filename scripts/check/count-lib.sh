@@ -14,13 +14,13 @@ fail() {
 	failed=$((failed + 1))
 }
 
-# step WHAT COMMAND...: what it says is in $out/WHAT.log, and its end is shown if it fails
+# step WHAT COMMAND...: its output is in $out/WHAT.log; the end is shown if it fails
 step() {
 	local what=$1 status began=$SECONDS
 
 	shift
-	# Not tested, since errexit is off in a function that is tested; nor in the background, where
-	# it would go on after an interrupt.
+	# Not tested, as errexit is off in a function that is tested; nor in the background,
+	# where it would continue after an interrupt.
 	set +e
 	# shellcheck disable=SC2154  # of who sources this
 	(set -e; "$@") > "$out/$what.log" 2>&1 < /dev/null

@@ -7,8 +7,8 @@
 #
 # usage: scripts/check/cross.sh [build|run] [ARCH...]     (both, and all)
 #
-# The compilers and kernels are those of Debian 13, and 6.1 of Debian 12, in a folder of
-# their own (scripts/cross/folder), where the emulator is, too.
+# The compilers and kernels are those of Debian 13, and 6.1 of Debian 12, in a folder of their
+# own (scripts/cross/folder), as is the emulator.
 
 set -eu
 shopt -s inherit_errexit
@@ -17,7 +17,7 @@ cd "$(dirname "$(realpath "$0")")/../.."
 out=build/cross
 . scripts/check/count-lib.sh
 
-# As in check/build.sh: sparse's complaints are no errors to make.
+# As in check/build.sh: Make does not treat sparse's complaints as errors.
 sparse() { # sparse ARCH RELEASE
 	local log=$out/sparse.log
 
@@ -28,7 +28,7 @@ sparse() { # sparse ARCH RELEASE
 	! grep -E "^/tree/build/.*(warning|error): " "$log"
 }
 
-# roce-lab's machine, emulated by this one
+# roce-lab's machine, on this emulated one
 lab() {
 	local said=build/results/host/lab-qemu.out
 

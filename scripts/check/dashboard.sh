@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Check the Grafana dashboard by Grafana's own schema: the types of the package
-# @grafana/schema, by the TypeScript compiler. Grafana's server is neither in Debian nor in
-# the npm registry. Wants npm and the registry, once.
+# @grafana/schema, by the TypeScript compiler. Grafana's server is neither in Debian nor in the
+# npm registry. Needs npm and, once, the registry.
 #
 # usage: scripts/check/dashboard.sh
 
@@ -22,7 +22,7 @@ cd "$work"
 [ -d node_modules/@grafana/schema ] ||
 	npm install --no-audit --no-fund --ignore-scripts --silent typescript@5.9 @grafana/schema@13.2.3
 
-# A string of JSON is no member of an enumeration to the compiler, but its value is.
+# To the compiler a JSON string is no member of an enumeration, but its value is one.
 {
 	cat <<- END
 		import type { Dashboard, RowPanel } from '@grafana/schema/dist/types/raw/dashboard/x/types.gen';

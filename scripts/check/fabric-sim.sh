@@ -15,7 +15,7 @@ sim=build/fabric-sim/fabric-sim
 
 tools/fabric-sim/build
 
-# value NAME LINE: a figure of what fabric-sim has printed
+# value NAME LINE: a figure from fabric-sim's output
 value() {
 	sed -n "s/.*\<$1=\([^ ]*\).*/\1/p" <<< "$2"
 }
@@ -45,13 +45,13 @@ small() {
 	expect "one message in an empty network" "$line" 'done' == 1 slow_p50 '>=' 1 slow_p50 '<' 1.1 \
 		repeated == 0 probes == 0
 
-	# A QP with no window, or one that stands still after a loss, fails this
+	# A QP without a window, or one that stalls after a loss, fails here
 	line=$($sim hosts=9 host_mbps=10000 port_mbps=200 frame_bytes=58 link_ns=5000 depth=32 \
 		queue_packets=100 run_us=4000000 warm_us=1000000)
 	expect "8:1 into a queue of 100 packets" "$line" goodput '>' .9 jain '>' .95 failed == 0 \
 		drops '<' .1
 
-	# One flow has the port when the other begins: only rates make them share it
+	# One flow has the port when the other starts: only rates make them share it
 	line=$($sim work=steps hosts=3 host_mbps=40000 link_ns=1000 depth=32 stagger_us=20000 \
 		kmin_kb=5 kmax_kb=200 pmax=1 run_us=200000 warm_us=120000)
 	expect "two flows converge by CNPs" "$line" goodput '>' .9 jain '>' .98 cnps '>' 0 drops == 0
@@ -61,7 +61,7 @@ small() {
 	again=$($sim hosts=2 loss=1 depth=8 run_us=20000 seed=7)
 	[ "$line" = "$again" ] || line=
 	expect "a run can be repeated" "$line" lost '>' 0
-	# Two windows in RTTs of 4 ms bound it; a NAK for each packet that is late leaves a tenth
+	# Two windows in RTTs of 4 ms limit it; a NAK for each late packet leaves a tenth
 	line=$($sim hosts=2 depth=8 late_ns=2000000 run_us=1500000 warm_us=800000)
 	again=$($sim hosts=2 depth=8 late_ns=2000000 early=25 run_us=1500000 warm_us=800000)
 	compare "packets that overtake others leave 0.8" "$(value goodput "$again")" '>' \
@@ -70,7 +70,7 @@ small() {
 	expect "without selective repeat it costs more" "$line" repeated '>' .1
 }
 
-# Each run prints figures of what was asked for, or says what is wrong
+# Each run prints the figures requested, or an error
 refused() {
 	local words said status
 
@@ -91,7 +91,7 @@ refused() {
 		$sim $words > /dev/null && status=0 || status=$?
 		compare "status of $words" $status == 0
 	done
-	# What the help names is there, each with figures of its own
+	# All figures named in the help exist, each with its own columns
 	said=$(for words in $($sim help | sed -n 's/^  work  *\(.*\) (incast)$/\1/p' | tr -d ,); do
 		$sim work="$words" hosts=9 flows=9 messages=3 stagger_us=50 run_us=300
 	done | sort -u | grep -c ^label=)
@@ -100,7 +100,7 @@ refused() {
 	compare "status where the disk is full" $status == 1
 }
 
-# row FIGURE LABEL: what that row of a figure came to
+# row FIGURE LABEL: the results of that row of a figure
 row() {
 	grep "^label=$2 " "build/fabric-sim/$1.rows"
 }
@@ -114,7 +114,7 @@ compare() {
 	fi
 }
 
-# In no row may a QP fail or a message be left behind
+# In no row may a QP fail or a message be lost
 check_rows() {
 	local figure=$1 line of
 
@@ -128,8 +128,8 @@ of() { # of NAME FIGURE LABEL: a figure of a row
 	value "$1" "$(row "$2" "$3")"
 }
 
-# The bounds hold with a margin of a quarter at least; Documentation/performance.rst has
-# what was measured when it was written.
+# The bounds have a margin of at least a quarter; Documentation/performance.rst has the values
+# measured when it was written.
 check_figures() {
 	local figure label
 

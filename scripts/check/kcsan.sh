@@ -12,7 +12,7 @@ cd "$(dirname "$(realpath "$0")")/../.."
 out=build/results/kcsan-planted
 . scripts/check/count-lib.sh
 
-# planted [PARAMETER]: the status of a machine in which the threads run for a while
+# planted [PARAMETER]: exit status of a machine in which the threads run for a while
 planted() {
 	local status=0
 
@@ -39,7 +39,7 @@ find_planted() {
 	fi
 }
 
-# scenarios PLACE NAME...: by scripts/tests/run, whose count is added
+# scenarios PLACE NAME...: run them by scripts/tests/run, and add its counts
 scenarios() {
 	local log=build/results/$1.log counts
 
@@ -50,7 +50,7 @@ scenarios() {
 	failed=$((failed + ${counts[1]:-1}))
 }
 
-# A software device that stands in for that of an adapter, and gives way to it again
+# A software device that stands in for an adapter's, and makes room for it again
 hand_over() {
 	if tools/connectx-model/run --kernel kcsan --cpus 4 --timeout 3600 -- \
 		tools/connectx-model/tests/stand-in.sh 3 > build/results/kcsan-hand-over.log 2>&1; then

@@ -23,7 +23,7 @@ bad=0
 
 # --- the sources -----------------------------------------------------------------
 
-# code REGEX: the first group of each match in all sources, line ends made blanks
+# code REGEX: the first group of each match in all sources, with line ends as blanks
 code() {
 	# shellcheck disable=SC2086
 	cat $sources | tr -s '\t\n ' ' ' | grep -oP "$1" || :
@@ -59,7 +59,7 @@ code_attributes() {
 		-e 's/.*put_[a-z0-9_]*(msg, "\([a-z_]*\)".*/\1/p' drivers/core/qp/restrack.c
 }
 
-# SUITE.CASE, as kunit.filter_glob takes them
+# SUITE.CASE, as for kunit.filter_glob
 code_cases() {
 	local file suite
 
@@ -76,7 +76,7 @@ code_devices() {
 		drivers/lifecycle/slot_wants.c | awk '{ print NR ":" $0 }'
 }
 
-# Names without blanks, as compare() wants them
+# Names without blanks, as compare() needs them
 scenario_faults() { sed -n 's/^row "\(.*\)"$/\1/p' scripts/tests/tools/troubleshooting.sh | tr ' ' _; }
 scenario_kinds() { grep -oP '^\s*(PREFIX=\d+ )?kind \K[a-z0-9]+' scripts/tests/net/netdev-kinds.sh; }
 
@@ -115,7 +115,7 @@ readme_params() {
 	sed -n '/^### Module parameters/,/^### Tools/s/^| `\([a-z0-9_]*\)` |.*/\1/p' README.md
 }
 
-# Manual pages have a parameter in the synopsis and in a section
+# Manual pages list a parameter in the synopsis and in a section
 synopsis() { sed -n 's/^\.Op Cm \([a-z0-9_]*\)=.*/\1/p' "$1"; }
 parameters() { sed -n '/^\.Sh PARAMETERS/,/^\.El/s/^\.It Cm //p' "$1"; }
 synopsis_hca() { synopsis $man/roce_hca.7; }
@@ -123,7 +123,7 @@ parameters_hca() { parameters $man/roce_hca.7; }
 synopsis_mlx5() { synopsis $man/roce_hca_mlx5.7; }
 parameters_mlx5() { parameters $man/roce_hca_mlx5.7; }
 
-# Files that roce_hca(7) does not have; it has the last part of the name
+# Files missing in roce_hca(7), which has the last part of the name
 files_not_in_man() {
 	code_files | sed -e 's,/<name>,,' -e 's,.*/,,' | sort -u |
 		comm -23 - <(grep '^\.It Pa' $man/roce_hca.7 | grep -oE '[A-Za-z0-9_]+' | sort -u)
@@ -136,7 +136,7 @@ doc_faults() {
 
 doc_kinds() { sed -n '/^netdev /,/^$/s/^\([a-z0-9]*\)  *v[12].*/\1/p' Documentation/netdevs.rst; }
 
-# Its cells: number and name, when, then, what a request gets
+# Its cells: number and name, when, then, result of a request
 doc_devices() {
 	tr -d '`;' < Documentation/lifecycle.rst | awk '
 		/^   \* - / { row = $3 ~ /^[0-9]+$/ ? $3 ":" $4 : ""; cell = 0; next }
@@ -145,7 +145,7 @@ doc_devices() {
 }
 
 doc_rows() { grep -oP '^ *\* ``\w+\.\w+``( \\\*)?: \K".*"$' Documentation/promises.rst; }
-# The first cell may name siblings that have the same value: RHCA_MAX_QP, _CQ
+# The first cell may name siblings with the same value: RHCA_MAX_QP, _CQ
 doc_limits() { section Limits | sed -e 's/([a-z/.]*)//' -e 's/, _[A-Z_, ]*/ /' | grep '^RHCA_'; }
 doc_constants() { first_column Constants | grep -oE '^[A-Z][A-Z0-9_]{4,}'; }
 doc_cases() { grep -oP '^ *\* ``\K\w+\.\w+(?=``)' Documentation/promises.rst; }
@@ -157,7 +157,7 @@ complain() {
 	bad=1
 }
 
-# compare WHAT CODE DOCUMENT: the same names from both commands, and some at all
+# compare WHAT CODE DOCUMENT: both commands must print the same names, and at least one
 compare() {
 	local what=$1 in_code in_document name
 

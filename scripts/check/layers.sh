@@ -15,14 +15,14 @@ complain() {
 	bad=1
 }
 
-# The folders, from below: each may include those to the left in its group, and of the
-# groups what may() says.
+# The folders, from the bottom: each may include those to its left in the same group, and those
+# of the groups that may() allows.
 core_folders="core/rules core/port core/qp core"
 verbs_folders="sw/verbs sw/verbs/memory sw/verbs/queue sw/verbs/qp"
 packet_folders="sw/packet sw/qp sw/tx sw/rx"
 folders="wire borrowed $core_folders lifecycle control $verbs_folders $packet_folders sw mlx5"
 
-# before FOLDER FOLDERS: those of the list that stand before it
+# before FOLDER FOLDERS: those listed before it
 before() {
 	case " $2 " in *" $1 "*) ;; *) echo "$2"; return ;; esac
 	set -- "$1" " $2 "
@@ -47,7 +47,7 @@ may() {
 	esac
 }
 
-# What breaks the rule, each until what is named behind it has been done
+# Exceptions, each until what the comment names has been done
 allowed_includes() {
 	sed 's/[ \t]*#.*//; /^$/d' << 'END'
 core/port/port_pkeys.c core/offer.h		# lifecycle/slot_apply: told of partitions by a pointer
@@ -59,7 +59,7 @@ included() {
 	sed -n 's/^[ \t]*#[ \t]*include[ \t]*"\([^"]*\)".*/\1/p' "$1"
 }
 
-# Quoted includes are ours: FOLDER/FILE below drivers/, or a neighbour's name.
+# Quoted includes are our own: FOLDER/FILE below drivers/, or a file of the same folder.
 check_file() {
 	file=$1 folder=$2 allowed=$(may "$2")
 	for path in $(included "$file"); do
@@ -84,7 +84,7 @@ for file in $(find drivers/*/ kunit -name '*.[ch]' 2> /dev/null | sort); do
 	check_file "$file" "${folder#drivers/}"
 done
 
-# An exception that nothing needs any more has to go.
+# An exception that is no longer needed must be removed.
 stale=$(allowed_includes | while read -r file path; do
 	included "drivers/$file" 2> /dev/null | grep -qxF "$path" || echo "$file $path"
 done)
@@ -92,7 +92,7 @@ done)
 	complain "not included any more, so not allowed any more:
 $stale"
 
-# Who looks for a file reads its folder's list: it has to be short.
+# A folder's list of files is what people search: keep it short.
 for folder in $(find drivers kunit scripts/tests -type d ! -path drivers/mlx5 2> /dev/null |
 	sort); do
 	most=26
@@ -102,7 +102,7 @@ for folder in $(find drivers kunit scripts/tests -type d ! -path drivers/mlx5 2>
 		complain "$folder has $files files, more than $most"
 done
 
-# main.c starts every part, and reaches a backend by its backend.h alone.
+# main.c starts every part, and uses only the backend.h of a backend.
 for path in $([ ! -e drivers/main.c ] || included drivers/main.c); do
 	case $path in
 	core/* | lifecycle/* | control/* | wire/* | */backend.h) ;;
@@ -110,8 +110,7 @@ for path in $([ ! -e drivers/main.c ] || included drivers/main.c); do
 	esac
 done
 
-# The core includes nothing of a backend; and nobody but compat.h
-# asks which kernel this is.
+# The core includes no file of a backend; only compat.h checks kernel versions.
 differences=$(grep -rnE 'HAVE_[A-Z]|LINUX_VERSION_CODE|KERNEL_VERSION' \
 	drivers include kunit --include='*.[ch]' 2> /dev/null |
 	grep -v '^include/rhca/compat\.h:') || :
@@ -121,9 +120,9 @@ $differences"
 
 # --- circles inside a folder -------------------------------------------------------
 #
-# A file and its header are one unit, named without the ending. Units that include each
-# other in a circle cannot be read, tested or changed one by one, so there are no
-# others than these, each of one line with all of its units:
+# A file and its header are one unit, named without the suffix. Units that include each other in
+# a circle cannot be read, tested or changed separately, so no others than these are allowed;
+# each line has all units of a circle:
 allowed_circles() {
 	sed 's/ *#.*//; /^$/d' << 'END'
 # a QP has a send queue and a state; which requests are legal, and what a state allows,
@@ -152,7 +151,7 @@ edges() {
 	done
 }
 
-# circles FOLDER: "FOLDER: UNIT..." for each set of units that reach each other
+# circles FOLDER: "FOLDER: UNIT..." for each set of units that include each other
 circles() {
 	edges "$1" | awk '
 		$1 != $2 { reach[$1, $2]; unit[$1]; unit[$2] }
@@ -189,7 +188,7 @@ $new"
 	complain "no circle any more, so not allowed any more:
 $gone"
 
-# A file that no list names is never built.
+# A file that is in no list is never built.
 for file in $(find drivers/*/ -name '*.c' 2> /dev/null | sort); do
 	[ -e Kbuild ] || continue
 	folder=${file%/*} object=$(basename "$file" .c).o

@@ -17,7 +17,7 @@ seconds=120
 pan=(-O1 -DMEMLIM=1024)
 . scripts/check/spin-lib.sh
 
-# check_lines MODEL: is the code that it speaks of as it was?
+# check_lines MODEL: do the lines of code that it describes still exist?
 check_lines() {
 	local model=$1 file text lines=0 lost=0
 

@@ -17,13 +17,13 @@ skipped=0
 
 . scripts/check/count-lib.sh
 
-# changed PATCH...: the files that they change and none of them makes
+# changed PATCH...: existing files that they change
 changed() {
 	grep -hA1 '^--- a/' "$@" | sed -n 's,^+++ b/,,p' | sort -u |
 		grep -vxF "$(grep -hA1 '^--- /dev/null' "$@" | sed -n 's,^+++ b/,,p')"
 }
 
-# unpack_changed TARBALL FOLDER FILE...: it ends with the last of them
+# unpack_changed TARBALL FOLDER FILE...: stops after the last of them
 unpack_changed() {
 	local tarball=$1 folder=$2 name
 
@@ -46,7 +46,7 @@ copy_changed() {
 	(cd "$tree" && cp --parents "$@" "$folder")
 }
 
-# applies FOLDER PATCH...: in a copy
+# applies FOLDER PATCH...: to a copy
 applies() {
 	local folder=$1 patch
 
@@ -56,7 +56,7 @@ applies() {
 	for patch; do
 		patch -f -p1 -F0 -d "$out/tree" < "$patch" || return 1
 	done
-	# The profiles of main.c are alike, and a hunk may fit the wrong one.
+	# The profiles of main.c are similar, and a hunk may match the wrong one.
 	sed -n '/ pf_profile = {$/,/^}/p' "$out/tree/drivers/infiniband/hw/mlx5/main.c" |
 		grep MLX5_IB_STAGE_FORCE
 }
@@ -89,7 +89,7 @@ check_series() {
 	fi
 }
 
-# The tree that User-Mode Linux is built from is the newest kernel's
+# The source of User-Mode Linux is the newest kernel's
 newest_tree() {
 	local makefile
 
@@ -102,7 +102,7 @@ newest_tree() {
 	done
 }
 
-# checkpatch PATCH...: copies, since it takes what git knows for a source
+# checkpatch PATCH...: on copies, as it takes files known to git for source files
 checkpatch() {
 	mkdir -p "$out/patches"
 	cp --parents "$@" "$out/patches"
@@ -111,7 +111,7 @@ checkpatch() {
 		--show-types --ignore FILE_PATH_CHANGES,BAD_SIGN_OFF,NO_AUTHOR_SIGN_OFF "$@"
 }
 
-# What follows a command that is told to fail is tested by words.
+# A command that must fail must also print these words.
 fails_saying() { # fails_saying WORDS COMMAND...
 	local words=$1 said
 
@@ -124,7 +124,7 @@ fails_saying() { # fails_saying WORDS COMMAND...
 for series in 6.1 6.12; do
 	check_series $series "$(compgen -G "/usr/src/linux-source-$series.tar.*" || :)"
 done
-# A kernel that Debian has packaged meanwhile may want a series of its own.
+# A kernel that Debian has packaged meanwhile may need its own series.
 wanted=$(scripts/newest series)
 newest=$(newest_tree "$wanted")
 if [ -n "$newest" ] && [ ! -d "tools/mlx5_ib/patches/$wanted" ] &&

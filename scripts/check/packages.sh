@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The Debian packages: built, without a word from lintian, and in a clean Debian 12 and
-# 13 installed, booted in a virtual machine with that system's kernel, where RDMA traffic
-# runs, given another kernel, upgraded, removed and purged (see try-suite); their own tests
-# run there as Debian's machinery does (see try-autopkgtest). The RPM
-# packages: built, installed, upgraded and removed there (see try-rpm). The release
-# script makes a release in a clone.
+# The Debian packages: built, without a complaint from lintian, and in a clean Debian 12 and 13
+# installed, booted in a virtual machine with that system's kernel, where RDMA traffic runs,
+# given another kernel, upgraded, removed and purged (see try-suite); their own tests are run
+# there in Debian's way (see try-autopkgtest). The RPM packages: built, installed, upgraded and
+# removed there (see try-rpm). The release script makes a release in a clone.
 #
 # usage: scripts/check/packages.sh [SUITE...]     (bookworm trixie)
 
@@ -27,7 +26,7 @@ lint() {
 	lintian --fail-on error,warning "$out"/old/*.changes "$out"/new/*.changes
 }
 
-# With roce-lab-debug, if that kernel has been built: it takes a quarter of an hour.
+# With roce-lab-debug, if its kernel has been built, which takes a quarter of an hour.
 pack_lab() {
 	make -s lab
 	rm -f build/lab/*.deb
@@ -75,7 +74,7 @@ count reproducible scripts/check/reproducible.sh
 count release try_release
 count rpm-build scripts/package/build-rpm --out "$out/rpm-old"
 count rpm-build-next scripts/package/build-rpm --version "$version.1" --out "$out/rpm-new"
-# Where npm is: not all of that is installed for one file.
+# Only if npm is installed: installing all of it for one file is too much.
 ! command -v npm > /dev/null || count dashboard scripts/check/dashboard.sh
 [ $# -gt 0 ] || set -- bookworm trixie
 for suite; do

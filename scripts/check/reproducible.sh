@@ -4,8 +4,8 @@
 # with its archive, are built in two clones of this commit, in folders with other names, at
 # another hour and with another language, umask and file order.
 #
-# The lab's kernel is that of the cache for both, if it is there: its build takes a quarter
-# of an hour. "--kernel" builds it for each anew, in a cache of its own.
+# The lab's kernel comes from the cache for both, if it is there, as its build takes a quarter
+# of an hour. With --kernel it is built for each anew, in a cache of its own.
 #
 # usage: scripts/check/reproducible.sh [--kernel] [--out DIR]
 
@@ -26,10 +26,10 @@ done
 rm -rf "$out"
 mkdir -p "$out"
 out=$(realpath "$out")
-# Who works here may commit in between.
+# Others may commit here meanwhile.
 commit=$(git -c 'safe.directory=*' rev-parse HEAD)
 
-# build_in FOLDER: a clone, and there all packages
+# build_in FOLDER: make a clone there, and build all packages in it
 build_in() {
 	[ -z "$kernel" ] || export ROCE_HCA_CACHE=$1/cache
 	git -c 'safe.directory=*' clone -q . "$1/tree"
@@ -43,8 +43,8 @@ build_in() {
 	}
 }
 
-# What is given away. Of what dpkg-buildpackage leaves, .buildinfo and .changes tell of the
-# build itself.
+# The files to distribute. Of those that dpkg-buildpackage leaves, .buildinfo and .changes
+# describe the build itself.
 packages() {
 	(cd "$1/tree/build" && sha256sum deb/*.{deb,dsc,tar.xz} lab/*.{deb,tar.zst})
 }
@@ -55,7 +55,7 @@ mkdir "$out/one"
 	export TZ=UTC LC_ALL=C.UTF-8
 	build_in "$out/one"
 )
-sleep 2		# archives know of even seconds only
+sleep 2		# archives store even seconds only
 mkdir "$out/another-with-a-longer-name"
 (
 	umask 077

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Check the checkers: scripts/tests/run must detect planted faults in scenarios. A judge
-# that never fails anything is worthless.
+# Check the checkers: scripts/tests/run must detect planted faults in scenarios. A judge that
+# never fails anything is worthless.
 #
 # usage: scripts/check/runner.sh [PLACE]      (default uml)
 
@@ -38,7 +38,7 @@ ok    $place 80-after
 3 passed, 5 failed, 1 skipped\$
 END
 
-# Lines that name neither a bug nor a warning.
+# Lines that report neither a bug nor a warning.
 for line in 'INFO: trying to register non-static key.' \
 	'INFO: task dd:42 blocked in I/O wait for more than 60 seconds.' \
 	'rcu: INFO: rcu_preempt detected expedited stalls on CPUs/tasks: {' \
@@ -51,7 +51,7 @@ for line in 'INFO: trying to register non-static key.' \
 	fi
 done
 
-# And data races: ours wherever a module of ours is in either stack, and no other.
+# Data races: ours are those with a module of ours in either stack, and no others.
 race_log() { # race_log FRAME FRAME
 	printf '[ 1.0] %s\n' ============================== \
 		'BUG: KCSAN: data-race in dev_get_flags / dev_change_flags' \
@@ -74,7 +74,7 @@ if ! race_log "$other" "$other" | scripts/vm/dmesg-check ||
 	exit 1
 fi
 
-# The same for the include directions.
+# Likewise for the directions of includes.
 tree=$(mktemp -d)
 trap 'rm -rf "$report" "$tree"' EXIT
 mkdir -p "$tree/drivers/wire" "$tree/drivers/core"

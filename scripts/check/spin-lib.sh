@@ -32,7 +32,7 @@ search() {
 	timeout "$seconds" ./pan -m"$3" > report || :
 }
 
-# found REPORT: how many errors; nothing if the search did not end
+# found REPORT: number of errors; nothing if the search did not finish
 found() {
 	sed -n 's/^State-vector.*errors: \([0-9]*\)$/\1/p' "$1"
 }

@@ -13,16 +13,16 @@ cd "$(dirname "$(realpath "$0")")/../.."
 cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
 bad=0
 
-# Not ours to decide in a module out of tree, or a matter of taste where the
-# source has decided otherwise.
+# Checks that do not apply to a module out of tree, or matters of taste that the source decides
+# otherwise.
 ignored=(
 	FILE_PATH_CHANGES	# MAINTAINERS is the kernel's
 	SPDX_LICENSE_TAG	# checked below, for every kind of file
 	CONFIG_DESCRIPTION
 	EMBEDDED_FILENAME
-	MACRO_ARG_REUSE		# said of every accessor
+	MACRO_ARG_REUSE		# reported for every accessor
 	MACRO_ARG_PRECEDENCE	# a field's name is no expression
-	MACRO_ARG_UNUSED	# compat.h drops what a kernel does not take
+	MACRO_ARG_UNUSED	# compat.h drops arguments that a kernel lacks
 	COMPLEX_MACRO		# rows of tables
 	EXPORT_SYMBOL		# compat.h defines one
 	LINE_SPACING		# static_assert belongs to the struct above it
@@ -55,7 +55,7 @@ is_python() {
 	head -n 1 "$1" | grep -q '^#!.*/python3'
 }
 
-# What it says of references to other packages' pages depends on the machine.
+# Complaints about references to other packages' pages depend on the machine.
 manual_pages() {
 	! mandoc -T lint -W warning "$@" 2>&1 | grep -v 'mandoc.db'
 }
@@ -75,10 +75,10 @@ spdx() {
 
 	for file; do
 		case $file in
-		# Data and pictures cannot carry a comment.
+		# Data and pictures cannot contain a comment.
 		*.tar) continue ;;
 		*/debian/changelog | */debian/*.dkms | */debian/source/format) continue ;;
-		# Mails to the kernel's list; what they add has lines of its own
+		# Mails to the kernel's list; files that they add have an SPDX line of their own
 		tools/mlx5_ib/patches/*) continue ;;
 		*.pcap | *.png | *.svg | *.json | *.csv | *.txt) continue ;;
 		esac
@@ -102,7 +102,7 @@ for file in "${files[@]}"; do
 	[ -f "$file" ] || continue
 	present+=("$file")
 	case $file in
-	# TRACE_EVENT() is written as everywhere in the kernel, which checkpatch refuses
+	# TRACE_EVENT() is written as everywhere in the kernel, which checkpatch rejects
 	include/rhca/trace.h) ;;
 	drivers/*.[ch] | include/*.h | kunit/*.[ch]) c+=("$file") ;;
 	*.py) python+=("$file") ;;
@@ -117,8 +117,8 @@ done
 
 spdx "${present[@]}"
 [ ${#c[@]} -eq 0 ] || checkpatch "${c[@]}" || bad=1
-# Scenarios share variables with the library they include, which is more than
-# it follows; an empty assignment before a command is no mistake.
+# Scenarios share variables with the library that they include, which shellcheck does not
+# follow; an empty assignment before a command is no mistake.
 [ ${#shell[@]} -eq 0 ] ||
 	shellcheck -x --severity=warning --exclude=SC1007,SC2034,SC2120,SC2154,SC2183 "${shell[@]}" || bad=1
 [ ${#python[@]} -eq 0 ] || pyflakes3 "${python[@]}" || bad=1

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Check the model of the send scheduler's turn, turn.pml beside this, with Spin: all
-# interleavings of it are right, and in each faulty variant (BREAK_x) Spin finds the
-# fault. Needs 4 GiB of memory at most.
+# Check the model of the send scheduler's turn, turn.pml beside this, with Spin: all its
+# interleavings are correct, and in each faulty variant (BREAK_x) Spin finds the fault. Needs up
+# to 4 GiB of memory.
 #
 # usage: scripts/check/turn-model.sh [VARIANT...]
 #   VARIANT   right, or a BREAK_x of the model   (all of them without one)
