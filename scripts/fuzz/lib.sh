@@ -5,22 +5,22 @@
 
 FUZZ=$WORK/fuzz
 
-# On an emulated machine what scripts/tests/run has built on the host is up to date.
+# On an emulated machine the host's scripts/tests/run has built the current version.
 fuzz_build() {
 	! emulated || FUZZ=$TOP/build/fuzz
 	command -v make > /dev/null && command -v cc > /dev/null || die "no compiler"
 	show make -s -C "$TOP/scripts/fuzz/src" O="$FUZZ" || die "the fuzzers do not build"
 }
 
-# Frames come in batches from several processes. No receive queue may drop one: each
-# that is sent has to show in a counter of the driver's.
+# Frames come in batches from several processes. No receive queue may drop one: each frame sent
+# must show in a counter of the driver.
 fuzz_long_backlog() {
 	local file=/proc/sys/net/core/netdev_max_backlog
 	defer "echo $(< $file) > $file"
 	echo 100000 > $file
 }
 
-# A run repeats itself on the same commit, and the next commit has another.
+# Runs of the same commit repeat themselves; the next commit has another seed.
 fuzz_seed() {
 	local head
 	head=$(git -c safe.directory='*' -C "$TOP" rev-parse --short=8 HEAD 2> /dev/null)
@@ -29,13 +29,13 @@ fuzz_seed() {
 
 MAC_PEER=02:00:00:00:00:66 IP4_PEER=10.9.0.66 IP6_PEER=fd09::66
 
-# The hostile peer is a host that is not there: nobody resolves its addresses.
+# The hostile peer is no real host: no address resolution answers for it.
 fuzz_setup_peer() {
 	in_a ip neigh replace $IP4_PEER lladdr $MAC_PEER dev "$IF_A" nud permanent
 	in_a ip -6 neigh replace $IP6_PEER lladdr $MAC_PEER dev "$IF_A" nud permanent
 }
 
-# fuzz_peer OPTION...: the command line of the hostile peer, one word a line
+# fuzz_peer OPTION...: prints the command line of the hostile peer, one word per line
 fuzz_peer() {
 	local type
 	printf '%s\n' "$FUZZ/peer" --jobs "${RHCA_FUZZ_JOBS:-4}" --netns "/run/netns/$NS_B" --netdev "$IF_B" --src-mac $MAC_PEER \
@@ -47,13 +47,13 @@ fuzz_peer() {
 	done
 }
 
-# fuzz_process OPTION...: that of the hostile process
+# fuzz_process OPTION...: likewise for the hostile process
 fuzz_process() {
 	printf '%s\n' "$FUZZ/process" --jobs "${RHCA_FUZZ_JOBS:-4}" "$@" "$DEV_A" "$(gid_index "$DEV_A" v2 $IP4_A)" \
 		"$DEV_B" "$(gid_index "$DEV_B" v2 $IP4_B)"
 }
 
-# fuzz_run COMMAND...: its ok and FAIL lines count
+# fuzz_run COMMAND...: its ok and FAIL lines are counted
 fuzz_run() {
 	local out=$WORK/fuzz.out status
 	echo "+ $*"
@@ -76,7 +76,7 @@ fuzz_objects_gone() {
 	done 2> /dev/null
 }
 
-# fuzz_corpus NAME: what scripts/fuzz/corpus/NAME lists: "SEED CASES" lines, and
+# fuzz_corpus NAME: run the entries of scripts/fuzz/corpus/NAME: "SEED CASES" lines, and
 # "reaches COUNTER" for each counter of device A that they must move together.
 fuzz_corpus() {
 	local file=$TOP/scripts/fuzz/corpus/$1 kind rest counter
@@ -108,7 +108,7 @@ fuzz_new_cases() {
 	fi
 }
 
-# What was reached: every counter of device A that moved
+# Coverage: every counter of device A that moved
 fuzz_counters() {
 	local file
 	for file in "$IB/$DEV_A/ports/1/hw_counters"/*; do
@@ -123,21 +123,21 @@ smp_setup() {
 	RANDOM=$((seed & 32767))
 }
 
-# smp_queues in_a|in_b NETDEV: packets that it receives are taken on any processor
+# smp_queues in_a|in_b NETDEV: received packets are processed on any processor
 smp_queues() {
 	local all
-	# A processor that cannot be there is refused.
+	# A mask with processors that cannot exist is rejected.
 	all=$(printf %x $(((1 << $(nproc)) - 1)))
 	$1 sh -c "echo $all > /sys/class/net/$2/queues/rx-0/rps_cpus" || die "$2: no RPS"
 }
 
-smp() { # smp OPTION...: the command line, one word a line
+smp() { # smp OPTION...: prints the command line, one word per line
 	printf '%s\n' "$FUZZ/smp" --seed "$seed" --threads 4 --seconds "${RHCA_CHURN_SECONDS:-20}" "$@" \
 		"$DEV_A" "$(gid_index "$DEV_A" v2 $IP4_A)" "$DEV_B" "$(gid_index "$DEV_B" v2 $IP4_B)"
 }
 
-# smp_start NAME OPTION...: in the background, SMP is its process. It has connected once
-# when this returns: what is changed under it may leave its GID at another index.
+# smp_start NAME OPTION...: in the background; SMP is its process id. It has connected once when
+# this returns, as later changes may move its GID to another index.
 smp_start() {
 	local command
 	mapfile -t command < <(smp "${@:2}")

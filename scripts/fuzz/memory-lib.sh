@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The kernel's own memory in calm minutes, for soak.sh on top of scripts/tests/lib/lib.sh:
-# it grows even with a leak that no tool recognises.
+# The kernel's own memory in calm minutes, for soak.sh on top of scripts/tests/lib/lib.sh: it
+# also grows with a leak that no tool detects.
 
-MEMORY_FIRST_S=600	# until then caches fill, and memory pools of the driver
+MEMORY_FIRST_S=600	# until then caches and memory pools of the driver fill
 MEMORY_GROWTH_PERCENT=10 MEMORY_GROWTH_BYTES=$((1 << 20))
 
-# What can be given back is: files' pages and names, then what is free in each cache, which
-# KASAN's quarantine leaves then, too.
+# Free what can be freed: pages and names of files, then free objects of each cache, which
+# KASAN's quarantine also releases then.
 memory_give_back() {
 	local file
 
@@ -19,8 +19,8 @@ memory_give_back() {
 	done
 }
 
-# memory_use FILE: lines "NAME BYTES", of vmalloc and of each cache; of all caches together
-# where the kernel does not tell them apart
+# memory_use FILE: lines "NAME BYTES" of vmalloc and of each cache, or of all caches together if
+# the kernel does not tell them apart
 memory_use() {
 	memory_give_back
 	if [ -e /proc/slabinfo ]; then
@@ -31,15 +31,15 @@ memory_use() {
 	awk '$1 == "VmallocUsed:" { print "VmallocUsed", $2 * 1024 }' /proc/meminfo >> "$1"
 }
 
-# memory_look: in a calm minute, unless one is the last. The first from MEMORY_FIRST_S on is
-# what the end is compared with.
+# memory_look: in a calm minute that is not the last. The first from MEMORY_FIRST_S on is the
+# reference for the end.
 memory_look() {
 	[ $SECONDS -ge $MEMORY_FIRST_S ] && [ ! -e "$WORK/memory.first" ] || return 0
 	MEMORY_FIRST=$SECONDS
 	memory_use "$WORK/memory.first"
 }
 
-# memory_grown: lines "NAME BYTES BYTES" of what has grown by more than both limits
+# memory_grown: lines "NAME BYTES BYTES" of those that have grown by more than both limits
 memory_grown() {
 	awk -v percent=$MEMORY_GROWTH_PERCENT -v bytes=$MEMORY_GROWTH_BYTES '
 		NR == FNR { first[$1] = $2; next }
@@ -60,13 +60,13 @@ memory_report() {
 		}' "$WORK/memory.first" "$WORK/memory.last"
 }
 
-# What is on its way out, a namespace or a process, is not there the next time.
+# A namespace or process that is ending will be gone at the next try.
 has_not_grown() {
 	memory_use "$WORK/memory.last"
 	[ -z "$(memory_grown)" ]
 }
 
-# memory_judge: at the end, which is calm
+# memory_judge: at the end, which is a calm phase
 memory_judge() {
 	if [ ! -e "$WORK/memory.first" ]; then
 		echo "RESULT memory: not judged, no two calm minutes after $MEMORY_FIRST_S s"
@@ -77,8 +77,8 @@ memory_judge() {
 	memory_report
 }
 
-# Nothing is free but what has to be taken from somebody, for a moment. Who asks for more
-# is refused, or makes the kernel end a process: this one before others.
+# Fill memory for a moment. Further allocations fail, or make the kernel kill a process: this
+# one first.
 memory_pressure() {
 	local all
 

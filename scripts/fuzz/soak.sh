@@ -25,8 +25,8 @@ calm=${RHCA_SOAK_CALM:-120} wild=${RHCA_SOAK_WILD:-60}
 say "seed $seed"
 RANDOM=$((seed & 32767))
 
-# Allocations fail only in processes that ask for it: the scenario's own commands
-# and the kernel's threads shall go on.
+# Allocations fail only in processes that request it, not in the scenario's own commands and the
+# kernel's threads.
 faults() { # faults PERCENT
 	local kind
 	for kind in failslab fail_page_alloc; do
@@ -39,7 +39,7 @@ faults() { # faults PERCENT
 	[ ! -e /sys/kernel/debug/failslab/ignore-gfp-wait ] || echo N > /sys/kernel/debug/failslab/ignore-gfp-wait
 }
 
-# In the background until wild_end: a fuzzer, again and again, results ignored
+# Run a fuzzer again and again in the background until wild_end, ignoring its results
 wild() { # wild peer|process
 	(
 		trap - EXIT
@@ -63,7 +63,7 @@ fresh_hosts() {
 	fuzz_setup_peer
 } > /dev/null
 
-# A processor goes and comes. User-Mode Linux has none that can.
+# A processor goes off- and online. User-Mode Linux has none that can.
 cpu_flap() {
 	local files=(/sys/devices/system/cpu/cpu*/online) file
 
@@ -130,7 +130,7 @@ calm_time() {
 	wait_check 60 "every object is gone" fuzz_objects_gone
 }
 
-# The end is a calm time. At least one is wild: to get there may have taken longer.
+# The run ends with a calm phase. There is at least one wild phase, even if the time is over.
 setup_pair 9000
 fuzz_setup_peer
 CPU_FLAPS=0

@@ -58,7 +58,7 @@ LISTED = {('v1', 'IPv4'): {'WRITE'}, ('v1', 'IPv6'): SOME,
 
 
 def payload(length):
-    """The pattern that the C side writes too."""
+    """The pattern that the C side writes as well."""
     return bytes((i * 31 + 7) & 0xff for i in range(length))
 
 
@@ -77,7 +77,7 @@ def transport(opcode, pad, number):
 
 
 def network(version, family, length, number):
-    """Network headers, and the same with what may change made ones."""
+    """Network headers, and the same with mutable fields as ones."""
     src, dst = ADDRESSES[family]
     if version == 'v1':
         if family == 'IPv6':

@@ -2,11 +2,11 @@
 # shellcheck shell=bash
 # Folders with a Debian, made once by debootstrap and kept in the cache. Included, after
 # root-lib.sh, by scripts that define their content. A folder's name ends in a hash of its
-# inputs, so that other content is in another folder.
+# inputs, so other content is in another folder.
 
 cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
 
-# folder_key: of the text that comes in
+# folder_key: hash of standard input
 folder_key() { sha256sum | cut -c1-12; }
 
 # inside FOLDER COMMAND...
@@ -15,8 +15,8 @@ inside() {
 		DEBIAN_FRONTEND=noninteractive chroot "$@"
 }
 
-# ensure_folder NAME MAKE: $folder is there, made by the function MAKE if need be, whose
-# output is NAME.log in the cache. One caller makes it, others wait for that.
+# ensure_folder NAME MAKE: sets $folder; if it does not exist, the function MAKE makes it, with
+# its output in NAME.log in the cache. One caller makes it, others wait.
 ensure_folder() {
 	local name=$1 make=$2 log=$cache/$1.log lock
 
@@ -25,7 +25,7 @@ ensure_folder() {
 	exec {lock}> "$cache/$name.lock"
 	flock "$lock"
 	if [ ! -d "$folder" ]; then
-		# Waited for, not tested: errexit is off in a function that is tested.
+		# Waited for, not tested, as errexit is off in a function that is tested.
 		"$make" > "$log" 2>&1 &
 		wait $! || {
 			tail -n 30 "$log" >&2

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Folders with a minimal Debian 13 and some of its programs, which scenarios run there, on
-# this machine's kernel; nothing boots there.
+# Folders with a minimal Debian 13 and some of its programs, which scenarios run there on this
+# machine's kernel; nothing boots there.
 #
 # usage: scripts/setup/setup-debian13.sh NAME          make it, print its path
 #        scripts/setup/setup-debian13.sh NAME path     print the path only
@@ -21,7 +21,7 @@ scripts=$(realpath "$(dirname "$0")/..")
 
 name=${1-}
 case $name in
-# Its tests ask iproute2 which netdev a port has, and make raw packets by scapy.
+# Its tests use iproute2 to find the netdev of a port, and scapy to make raw packets.
 pyverbs) packages=(python3-pyverbs rdma-core ibverbs-providers iproute2 python3-scapy) ;;
 ucx) packages=(ucx-utils ibverbs-providers) ;;
 *) sed -n '/^# usage/,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;

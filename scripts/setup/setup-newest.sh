@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A folder with a minimal Debian in it, the headers of the newest kernel from
-# its backports and their compiler: the place to build for that kernel, whose
-# tools may need a newer C library than this machine has. Nothing boots there.
+# A folder with a minimal Debian, the headers of the newest kernel from its backports and their
+# compiler: modules for that kernel are built here, as its tools may need a newer C library than
+# this machine has. Nothing boots there.
 #
 # usage: scripts/setup/setup-newest.sh                    make it, print its path
 #        scripts/setup/setup-newest.sh build [--kind KIND] [MAKE-ARG...]
@@ -26,9 +26,9 @@ headers=$("$newest" package linux-headers)
 . "$tree/scripts/setup/root-lib.sh"
 . "$tree/scripts/setup/folder-lib.sh"
 
-# inside FOLDER COMMAND...: that of folder-lib.sh, with a /proc of its own, which objtool reads
+# inside FOLDER COMMAND...: as in folder-lib.sh, with a /proc of its own, which objtool reads
 inside() {
-	# The root of a container may be no mount, which cannot be made private.
+	# The root of a container may not be a mount, and cannot be made private then.
 	# shellcheck disable=SC2016
 	as_root env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
 		DEBIAN_FRONTEND=noninteractive unshare --mount --propagation unchanged \
@@ -53,13 +53,13 @@ make_folder() {
 	as_root mv "$new" "$folder"
 }
 
-# Named by the headers' version, and by how it is made.
+# Named after the headers' version and the way it is made.
 folder=$cache/newest-$({
 	echo "$suite" "$headers" "$("$newest" version "$headers")"
 	declare -f make_folder
 } | folder_key)
 
-# Modules besides ours, PLACE=FOLDER; each is called as its folder
+# Modules besides ours, PLACE=FOLDER; each has the name of its folder
 others=(bench=scripts/bench/rhca_bench stay_awake=scripts/vm/stay_awake
 	ask_firmware=tools/user/ask_firmware
 	subfunction=tools/connectx-model/tests/subfunction
@@ -85,7 +85,7 @@ one_build_at_a_time() {
 	flock 8
 }
 
-# The work tree's mirror is links into the tree, which mean nothing in there.
+# The mirror of the work tree has links into the tree, which are dangling in the folder.
 build() {
 	local release name work file other part parts=(Kbuild dkms.conf drivers include) out=newest
 
@@ -97,7 +97,7 @@ build() {
 	release=${headers#linux-headers-}
 	[ ! -d "$tree/kunit" ] || parts+=(kunit)
 	one_build_at_a_time
-	# Work trees that share the cache do not share objects.
+	# Work trees that share the cache must not share objects.
 	name=/build/$(echo "$tree" | sha256sum | cut -c1-12)${out#newest}
 	work=$folder$name
 	as_root mkdir -p "$work/scripts"
@@ -117,11 +117,11 @@ build() {
 		mkdir -p "$tree/build/$out$part"
 		cp "$work$part"/*.ko "$tree/build/$out$part/"
 	done
-	# Where a machine that boots this kernel looks for them.
+	# Where machines that boot this kernel look for them.
 	ln -sfn "$out" "$tree/build/$release"
 }
 
-# modules FOLDER [MAKE-ARG...]: of a build that failed its copy stays until the next one
+# modules FOLDER [MAKE-ARG...]: if a build fails, its copy stays until the next one
 modules() {
 	local from=$1 work=$folder/build/modules
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Install the requirements of building and testing from Debian's packages. Works on Debian
-# 12 and 13, as root or through sudo; installed packages are left alone.
+# Install the requirements for building and testing from Debian's packages. Works on Debian 12
+# and 13, as root or through sudo; installed packages are left alone.
 #
 # Kernels are named by series, and the newest package of each is used. Images are unpacked
 # in the cache, not installed: they boot only in virtual machines, and must not change this
@@ -38,10 +38,10 @@ usage() {
 
 . scripts/setup/root-lib.sh
 
-# Most of what fills it does not ask for root, scripts/newest and scripts/uml/build to begin with.
+# Most scripts that fill it do not use root, such as scripts/newest and scripts/uml/build.
 [ -w "$cache" ] || as_root install -d -o "$(id -u)" -g "$(id -g)" "$cache" "$cache/kernels"
 
-# Asking dpkg first spares a fresh package list, and the network, each time.
+# Asking dpkg first avoids a fresh package list, and the network, most of the time.
 install() {
 	local package missing=()
 
@@ -51,33 +51,33 @@ install() {
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
 	update_lists
-	# Somebody else may be installing something.
+	# Another installation may be in progress.
 	as_root apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"
 }
 
 lists_are_fresh=
 update_lists() {
 	[ -z "$lists_are_fresh" ] || return 0
-	# A third party's archive that does not answer is none of our business.
+	# A third party's archive that does not answer does not matter.
 	as_root apt-get update -q ||
 		echo "setup.sh: not every package list could be fetched" >&2
 	lists_are_fresh=1
 }
 
-# releases PREFIX SERIES [KIND]: of packages such as linux-image of 6.12; of kind cloud or rt
+# releases PREFIX SERIES [KIND]: of packages such as linux-image of 6.12; KIND is cloud or rt
 releases() {
 	apt-cache --names-only search "^$1-${2//./\\.}[.-][^-]*[0-9][^-]*(-[0-9]+)?${3:+-$3}-amd64\$" |
 		sed "s/^$1-//; s/ .*//" | sort
 }
 
-# newest_release SERIES [KIND]: into release; it has both headers and an image. Signed images
-# come some hours or days after the headers that belong to them
+# newest_release SERIES [KIND]: sets release; it has both headers and an image. Signed images
+# are published some hours or days after their headers
 newest_release() {
 	update_lists >&2
 	release=$(comm -12 <(releases linux-headers "$@") <(releases linux-image "$@") | sort -V | tail -n 1)
 }
 
-# A release already here is good enough, except where everything starts anew.
+# An existing release is good enough, unless everything starts anew.
 have_kernel() {
 	scripts/vm/kernel "$1" "$(scripts/vm/kernel release "$2")"
 } > /dev/null 2>&1
@@ -98,7 +98,7 @@ setup_headers() {
 	fi
 }
 
-# setup_flavour SERIES-KIND: headers of a kernel for other machines than amd64's
+# setup_flavour SERIES-KIND: headers of a kernel for other kinds of machines
 setup_flavour() {
 	local series=${1%-*} kind=${1##*-} release
 
@@ -115,7 +115,7 @@ setup_flavour() {
 	fi
 }
 
-# The newest kernel's image comes in several packages, from another release.
+# The newest kernel's image is several packages, from another release.
 setup_newest_image() { # setup_newest_image [KIND]
 	local prefix package folder release
 
@@ -137,15 +137,15 @@ setup_newest_image() { # setup_newest_image [KIND]
 	finish_image "$folder" "$release"
 }
 
-# finish_image FOLDER RELEASE: what was unpacked in FOLDER.new can be used
+# finish_image FOLDER RELEASE: make the files unpacked in FOLDER.new usable
 finish_image() {
-	# depmod and modprobe want /lib; the package may say /usr/lib.
+	# depmod and modprobe need /lib; the package may contain /usr/lib.
 	[ -e "$1.new/lib" ] || as_root ln -s usr/lib "$1.new/lib"
 	as_root depmod -b "$1.new" "$2"
 	as_root mv "$1.new" "$1"
 }
 
-# setup_image SERIES [KIND]: and the headers that belong to it
+# setup_image SERIES [KIND]: with the headers that belong to it
 setup_image() {
 	local series=$1${2+-$2} release
 
@@ -175,7 +175,7 @@ fetch_image() { # fetch_image RELEASE
 	finish_image "$folder" "$1"
 }
 
-# Kernels for clouds have no 9p: their machines take the host's folders by virtio-fs, and
+# Kernels for clouds have no 9p: their machines access the host's folders by virtio-fs, and
 # programs through bindfs, see scripts/vm/init.
 setup_flavour_image() {
 	local series=${1%-*} kind=${1##*-}
