@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Show what the module is for: two hosts on one wire exchange RDMA traffic over
-# RoCE v1 and RoCE v2, with the programs that every distribution ships. The
-# hosts are network namespaces in a virtual machine with a stock kernel, so
-# nothing on this machine changes but the packages that it needs.
+# Show what the module is for: two hosts on one wire exchange RDMA traffic over RoCE v1 and RoCE
+# v2, with the programs that every distribution ships. The hosts are network namespaces in a
+# virtual machine with a stock kernel, so this machine is not changed, except for installing
+# packages that are needed.
 #
 #      host h1                                 host h2
 #   eth1 10.1.0.1/24 ====== veth, MTU 4200 ====== eth2 10.1.0.2/24
@@ -31,7 +31,7 @@ on() {
 	ip netns exec "$@"
 }
 
-# Not in h1, where "ip netns exec" has a /sys without configfs. RDMA devices are seen anywhere.
+# Not in h1, where "ip netns exec" has a /sys without configfs. RDMA devices are visible anywhere.
 as_root_on() {
 	"${@:2}"
 }
@@ -82,7 +82,7 @@ gid_index() {
 	return 1
 }
 
-# What rdma_cm takes for connections, as an administrator sets it.
+# Default RoCE version of rdma_cm, as set by an administrator.
 set_cm_mode() {
 	local device folder mode
 
@@ -104,9 +104,8 @@ fill_in() { # fill_in COMMAND DEVICE INDEX
 	echo "${words//ADDRESS/$address}"
 }
 
-# row NAME WAIT-FOR COMMAND ARGS-FOR-CLIENT FIGURE: run COMMAND on h1 as the
-# server and on h2 as the client, for both versions; FIGURE takes the number
-# out of what the client says.
+# row NAME WAIT-FOR COMMAND ARGS-FOR-CLIENT FIGURE: run COMMAND on h1 as the server and on h2 as
+# the client, for both versions; FIGURE extracts the number from the client's output.
 row() {
 	local name=$1 server=$2 client=$3 figure=$4 version cells=() status index1 index2 said
 
@@ -122,7 +121,7 @@ row() {
 		wait $! || status=$?
 		if [ $status -eq 0 ]; then
 			said=$(sed -n "$figure" /tmp/client | tail -n 1)
-			# perftest finds no clock rate on a machine that is very busy.
+			# perftest fails to determine its clock rate on a very busy machine.
 			cells+=("${said/#0.00 */done, unmeasured}")
 		else
 			cells+=("failed ($status)")
@@ -133,7 +132,7 @@ row() {
 	printf '  %-34s %16s %16s\n' "$name" "${cells[@]}"
 }
 
-# A socket that listens in h1, or rdma_cm's own table, or the server's end.
+# A listening socket in h1, an entry in rdma_cm's own table, or the end of the server.
 wait_for_listener() {
 	local i
 

@@ -14,7 +14,7 @@ set -eu
 	exit 2
 }
 
-# A build folder knows its source by a link or by the Makefile in it.
+# A build folder names its source by a link or in its Makefile.
 source_of() {
 	if [ -e "$1/include/rdma/ib_verbs.h" ]; then
 		echo "$1"
@@ -31,8 +31,8 @@ include=$(source_of "$1")/include
 	exit 1
 }
 
-# have NAME HEADER REGEX: the header, with its line ends and runs of blanks
-# made one blank, matches the extended regular expression.
+# have NAME HEADER REGEX: the header, with line ends and runs of blanks replaced by one blank,
+# matches the extended regular expression.
 have() {
 	if [ -e "$include/$2" ] &&
 	   tr -s '\t\n ' ' ' < "$include/$2" | grep -Eq -e "$3"; then
@@ -40,7 +40,7 @@ have() {
 	fi
 }
 
-#    name			header			what the newer kernel has
+#    name			header			what newer kernels have
 have HAVE_CREATE_CQ_ATTRS	rdma/ib_verbs.h		'\(\*create_cq\)\([^)]*struct uverbs_attr_bundle'
 have HAVE_REG_USER_MR_DMAH	rdma/ib_verbs.h		'\(\*reg_user_mr\)\([^)]*struct ib_dmah'
 have HAVE_REG_DMABUF_ATTRS	rdma/ib_verbs.h		'\(\*reg_user_mr_dmabuf\)\([^)]*struct uverbs_attr_bundle'
