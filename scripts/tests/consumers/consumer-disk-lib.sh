@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Shared by the scenarios of disks over RDMA: host a serves a file, which host b uses as a
-# disk. Written data crosses the wire, is read back past the page cache, and is compared
-# with the file; over RoCE v1 and v2, while the link flaps, and after the device of either
-# role was removed while b writes.
+# Shared by the scenarios of disks over RDMA: host a serves a file, which host b uses as a disk.
+# Written data crosses the wire, is read back past the page cache, and is compared with the
+# file; over RoCE v1 and v2, while the link flaps, and after the device of either role was
+# removed while b writes.
 #
 #   a (ra$$): target  ====== veth ======  b (rb$$): initiator
 #
-# The kernel's parts know the initial namespace only, so both ends are there.
+# These parts of the kernel support the initial namespace only, so both ends are there.
 #
 # Each scenario has functions for its protocol:
 #   target, no_target     serve FILE, which is there; serve it no more
@@ -20,7 +20,7 @@ NETNS=
 
 FILE=/dev/shm/$SELF-$$	# an overlay's file has no size for a target
 MB=4
-HURRY=	# what has no connection fails soon, and not after minutes as by default
+HURRY=	# set: a lost connection fails soon, not after minutes as by default
 
 has_disk() { [ -b "$(disk)" ]; }
 
@@ -36,7 +36,7 @@ end_target() {
 
 connects() { check_ok "$1: the disk is there" eval 'connect && busywait 60 has_disk' || die "no disk"; }
 
-# write_and_compare NAME BLOCK: all of the disk, from random bytes
+# write_and_compare NAME BLOCK: the whole disk, random data
 write_and_compare() {
 	local before
 
@@ -49,14 +49,14 @@ write_and_compare() {
 	used "$1" "$before" $((2 * MB * 256))
 }
 
-# A node that has just gone would come back as a file, and take everything.
+# Without conv=nocreat dd would replace a removed node by a file, and fill memory.
 write_on() {
 	while dd if=/dev/zero of="$(disk)" bs=64k count=$((MB * 16)) oflag=direct conv=nocreat status=none; do
 		:
 	done 2> /dev/null
 }
 
-# removed ROLE a|b: writing ends, and a new device has the disk again
+# removed ROLE a|b: writing ends; then a new device serves the disk again
 removed() {
 	local what="the $1's device is removed" before writer
 

@@ -25,7 +25,7 @@ target() {
 		echo 1 > $STORE/enable &&
 		mkdir -p $LIO && mkdir $LIO/$IQN $TPG $TPG/lun/lun_0 $TPG/np/$PORTAL &&
 		ln -s $STORE $TPG/lun/lun_0/file &&
-		# To whoever comes, without a password.
+		# Any initiator may connect, without a password.
 		echo 0 > $TPG/attrib/authentication &&
 		echo 1 > $TPG/attrib/generate_node_acls &&
 		echo 0 > $TPG/attrib/demo_mode_write_protect &&

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Shared by the scenarios of programs that use verbs: two hosts, each of which sees only its
-# own RDMA device, as on two machines. Programs then find it without an option.
+# Shared by the scenarios of programs that use verbs: two hosts, each of which sees only its own
+# RDMA device, as on two machines, so programs find it without an option.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/lib.sh"
 
 netns_mode() { rdma system show netns | grep -oE 'shared|exclusive'; }
-set_netns_mode() { rdma system set netns "$1"; }	# refused while there are namespaces
+set_netns_mode() { rdma system set netns "$1"; }	# fails while namespaces exist
 
 end_hosts() {
 	teardown_pair
@@ -14,7 +14,7 @@ end_hosts() {
 		LEFT_BEHIND="a network namespace that something still uses, so devices stay exclusive"
 }
 
-# setup_hosts [MTU]: the picture of lib.sh, with devices in their own namespaces
+# setup_hosts [MTU]: as in the picture of lib.sh, with devices in their own namespaces
 setup_hosts() {
 	load_driver
 	busywait 60 set_netns_mode exclusive || die "namespaces that others made are left"
@@ -26,10 +26,10 @@ setup_hosts() {
 	make_device_nodes in_b
 }
 
-# Of lib.sh: connection identifiers are in the namespace of their device.
+# Replaces that of lib.sh: connection identifiers are in the namespace of their device.
 cm_id_listens() { in_a rdma resource show cm_id 2> /dev/null | grep -E 'LISTEN' | grep -qE ":$1( |\$)"; }
 
-# sent: packets that the devices of both hosts have sent
+# sent: packets sent by the devices of both hosts
 sent() {
 	local a b
 	a=$(in_a cat "$IB/$DEV_A/ports/1/hw_counters/tx_packets")
@@ -37,7 +37,7 @@ sent() {
 	echo $((a + b))
 }
 
-# used WHAT BEFORE LEAST: since then at least so many packets of RDMA were sent
+# used WHAT BEFORE LEAST: at least LEAST packets of RDMA were sent since BEFORE
 used() {
 	local now
 	now=$(sent)
@@ -47,8 +47,8 @@ used() {
 
 sent_since() { [ $(($(sent) - $1)) -ge "$2" ]; }	# sent_since BEFORE PACKETS
 
-# flap_under_load BEFORE PACKETS: once so many have been sent since, the wire is cut
-# for 0.3 s, and neighbours and IPv4 routes with it
+# flap_under_load BEFORE PACKETS: once that many have been sent, the link is down for 0.3 s,
+# which also removes neighbours and IPv4 routes
 flap_under_load() {
 	busywait 120 sent_since "$1" "$2" || return
 	show_b ip link set "$IF_B" down || return
@@ -57,7 +57,7 @@ flap_under_load() {
 	[ -n "$NETNS" ] || ip route replace $IP4_A/32 dev "$IF_B" src $IP4_B table 100
 }
 
-# flapped WHAT PID: when the work has ended, flap_under_load has ended already
+# flapped WHAT PID: flap_under_load has ended before the work ends
 flapped() {
 	local meanwhile=yes
 	kill -0 "$2" 2> /dev/null && meanwhile=no
@@ -65,7 +65,7 @@ flapped() {
 	check "$1: the link went and came meanwhile" yes "$meanwhile"
 }
 
-# while_flapping COMMAND...: work, again until the link has gone and come meanwhile
+# while_flapping COMMAND...: repeat the work until the link has flapped meanwhile
 while_flapping() {
 	local flap
 
@@ -77,7 +77,7 @@ while_flapping() {
 	check_ok "the link went and came meanwhile" wait $flap
 }
 
-# remove_device WHAT a|b: with all that uses it
+# remove_device WHAT a|b: while it is in use
 remove_device() {
 	local device=$DEV_A host=$NS_A
 
@@ -85,7 +85,7 @@ remove_device() {
 	within 60 "$1" ${NETNS:+ip netns exec "$host"} rdma link del "$device"
 }
 
-# new_device a|b: in the place of the one that was removed
+# new_device a|b: replaces the one that was removed
 new_device() {
 	case $1 in
 	a) add_link a "$DEV_A" "$IF_A" ;;
@@ -127,8 +127,8 @@ watch_wire() {
 }
 seen_on_wire() { check_ok "$1" ended_well 60 $WIRE_PID; }
 
-# removed_under_load WHAT READY SERVER CLIENT: the device of a is removed while b sends;
-# b's program ends, in whatever way; a's, whose process is REMOVED_PID, may. READY: see pair
+# removed_under_load WHAT READY SERVER CLIENT: the device of a is removed while b sends; b's
+# program must end, with any result; a's, whose process is REMOVED_PID, may. READY: see pair
 REMOVED_PID=
 has_ended() { ! kill -0 "$1" 2> /dev/null; }
 removed_under_load() {

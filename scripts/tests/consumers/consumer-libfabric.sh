@@ -5,11 +5,11 @@
 # every: 3
 # timeout: 900
 #
-# libfabric's verbs provider: messages, datagrams, and reliable datagrams by ofi_rxm and ofi_rxd,
-# with fi_pingpong, which checks every byte (-c); connections over both RoCE versions, and ofi_rxm
-# and ofi_rxd while the link flaps. Then the device of one host is removed under load. Its program
-# gets errors. The other one has sent its message, and waits for an answer of a peer that is gone:
-# it gets no notification, and is killed here.
+# libfabric's verbs provider: messages, datagrams, and reliable datagrams by ofi_rxm and
+# ofi_rxd, with fi_pingpong, which checks every byte (-c); connections over both RoCE versions,
+# and ofi_rxm and ofi_rxd while the link flaps. Then the device of one host is removed under
+# load. Its program gets errors. The other one has sent its message and waits for an answer of
+# the removed peer: it is not notified, so it is killed.
 
 . "$(dirname "$0")/consumer-lib.sh"
 only_ours
@@ -51,18 +51,18 @@ pingpong "reliable datagrams over datagrams (ofi_rxd)" 20 'verbs;ofi_rxd' rdm
 
 flap_under_load "$(sent)" 2000 &
 flap=$!
-# 1990 rounds are 8088 receives at each end. Each 64th is answered with credits, and
-# libfabric dies of a message that comes as it closes: 2000 rounds end with one
+# 1990 rounds are 8088 receives at each end. Every 64th is answered with credits, and libfabric
+# crashes on a message that arrives while it closes: 2000 rounds end with one
 # (Documentation/consumers.rst).
 ROUNDS=1990 SIZE=65536 pingpong "while the link flaps" 20000 'verbs;ofi_rxm' rdm
 flapped "while the link flaps" $flap
 flap_under_load "$(sent)" 1000 &
 flap=$!
-# On a busy machine 1000 rounds last no longer than a look at the counters.
+# On a busy machine 1000 rounds may be over before the counters are read.
 ROUNDS=5000 pingpong "ofi_rxd while the link flaps" 2000 'verbs;ofi_rxd' rdm
 flapped "ofi_rxd while the link flaps" $flap
 
-# removed PROVIDER ENDPOINT: under load; then a new device is there for the next
+# removed PROVIDER ENDPOINT: the device is removed under load; then a new one is created
 removed() {
 	local before server client
 	PORT=$((PORT + 1))
@@ -79,7 +79,7 @@ removed() {
 	new_device a
 } 2> /dev/null
 
-# It may crash on errors that it did not expect.
+# It may crash on unexpected errors.
 echo 'rhca-test: expect fi_pingpong\[[0-9]+\]: segfault' > /dev/kmsg
 removed verbs msg
 removed 'verbs;ofi_rxm' rdm

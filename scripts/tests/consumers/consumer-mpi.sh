@@ -9,17 +9,17 @@
 # and one-sided operations, every byte checked (mpi-bytes.c). Once more while the link flaps,
 # and with the device of a host removed.
 #
-# Open MPI is told to take UCX, for any adapter, since Debian's settings turn that off
-# (/etc/openmpi/openmpi-mca-params.conf). The rest of mpirun's arguments is due to this
-# test: root, fewer processors than ranks, and how to start one in the other namespace.
+# Open MPI is told to use UCX, for any adapter, as Debian's settings disable that
+# (/etc/openmpi/openmpi-mca-params.conf). The other arguments of mpirun are due to this test:
+# root, fewer processors than ranks, and how to start one in the other namespace.
 
 . "$(dirname "$0")/consumer-lib.sh"
 only_ours
 setup_hosts
 
-# A host has a name, and memory and processes of its own, which UCX knows by its namespaces.
+# A host has its own name, memory and processes; UCX identifies it by its namespaces.
 HOST="unshare --mount-proc --uts --ipc --pid --fork --kill-child"
-# Instead of ssh
+# In place of ssh
 cat > "$WORK/agent" <<- END
 	#!/bin/sh
 	host=\$1
@@ -30,7 +30,7 @@ chmod +x "$WORK/agent"
 printf '%s a\n%s b\n' $IP4_A $IP4_B >> /etc/hosts
 defer "sed -i '/^10\.9\.0\.[12] [ab]\$/d' /etc/hosts"
 
-# as_host_a COMMAND...: as mpirun on a host of that name
+# as_host_a COMMAND...: run as mpirun on the host of that name
 as_host_a() { in_a timeout -v -k 5 "${LIMIT:-200}" $HOST sh -c "hostname a; exec $*"; }
 
 run_openmpi() { # run_openmpi ROUNDS
@@ -56,7 +56,7 @@ mpi() { # mpi NAME ROUNDS LEAST-PACKETS
 	ROUND_PACKETS=$((($(sent) - before) / $2))
 }
 
-# The job ends, and does not wait for the host that has lost its device.
+# The job ends without waiting for the host that lost its device.
 removed() {
 	local before pid
 	before=$(sent)
@@ -68,7 +68,7 @@ removed() {
 	kill $pid 2> /dev/null
 	wait $pid
 	check_fails "$KIND: and says that it failed" test $? -eq 0
-	# Whose status may be that of a rank that was killed
+	# The status may be that of a killed rank
 	check "$KIND: by itself, not by its time limit" 0 "$(grep -c '^timeout: sending signal' "$WORK/mpi")"
 }
 
@@ -79,13 +79,13 @@ for KIND in openmpi mpich; do
 	fi
 	mpicc.$KIND -O1 -o "$WORK/mpi-$KIND" "$HERE/mpi-bytes.c" || die "mpi-bytes.c does not compile"
 	mpi "$KIND: four ranks" 1 2000
-	# Not in the first round: while the link is down the kernel resolves no address, so
-	# who connects then is refused, and Open MPI crashes on its way out.
+	# Not in the first round: while the link is down the kernel resolves no address, so new
+	# connections fail, and Open MPI crashes when it exits.
 	flap_under_load "$(sent)" $((ROUND_PACKETS * 5 / 4)) &
 	flap=$!
 	mpi "$KIND: four ranks while the link flaps" 3 4000
 	flapped "$KIND: four ranks while the link flaps" $flap
-	# UCX may die where it prints where it was, as may Debian 13's MPICH where it ends the job.
+	# UCX may crash while printing a backtrace, and Debian 13's MPICH while ending the job.
 	echo 'rhca-test: expect (mpi-[a-z]+|hydra_pmi_proxy)\[[0-9]+\]: segfault' > /dev/kmsg
 	removed
 	echo 'rhca-test: expect nothing' > /dev/kmsg

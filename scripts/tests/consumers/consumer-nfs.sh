@@ -5,16 +5,16 @@
 # tier: full
 # timeout: 600
 #
-# NFS over RDMA, versions 3 and 4.2: the kernel's server in host a, its client in
-# host b. What b writes is read back past its cache and compared in a's folder, and
-# the other way round; over RoCE v1 and v2, while the link flaps, and with the device
-# of either host removed while b writes.
+# NFS over RDMA, versions 3 and 4.2: the kernel's server in host a, its client in host b. Data
+# written by b is read back past its cache and compared in a's folder, and the other way round;
+# over RoCE v1 and v2, while the link flaps, and with the device of either host removed while b
+# writes.
 #
 #   a: nfsd  ====== veth ======  b: mount -t nfs -o proto=rdma
 #
-# Both ends are in the initial namespace: the kernel's server never lets go of the
-# namespace of a connection that version 4.1 or later called back on. Where it is
-# another one, RDMA devices could not be shared between namespaces from then on.
+# Both ends are in the initial namespace: the kernel's server never releases the namespace of a
+# connection that version 4.1 or later used for callbacks. In any other namespace, RDMA devices
+# could not be shared between namespaces from then on.
 
 . "$(dirname "$0")/consumer-lib.sh"
 only_ours
@@ -37,7 +37,7 @@ serve() {
 		rpcbind &&
 		exportfs -i -o rw,no_root_squash,no_subtree_check,insecure,fsid=0 "*:$EXPORT" &&
 		rpc.mountd --no-udp &&
-		# Nobody has locks of an earlier server to claim: 10 s is the least.
+		# No client has locks of an earlier server to reclaim: use the minimum of 10 s.
 		rpc.nfsd --no-udp --grace-time=10 --rdma=20049 4
 }
 
@@ -52,7 +52,7 @@ end_serving() {
 	rmdir "$EXPORT"
 }
 
-# The folder that is exported is the root of NFS 4.
+# The exported folder is the root of NFS 4.
 mounts() { # mounts VERSION
 	local path=$EXPORT more=,nolock
 
@@ -69,7 +69,7 @@ compare() {
 	check_ok "$1: a's file has it" cmp "$WORK/data" "$EXPORT/file"
 }
 
-# copied NAME: both ways, by RDMA
+# copied NAME: in both directions, over RDMA
 copied() {
 	local before
 
@@ -83,7 +83,7 @@ copied() {
 	rm -f "$EXPORT/other"
 }
 
-# removed NAME a|b: the file goes on to be written when there is another device
+# removed NAME a|b: writing continues on a new device
 removed() {
 	local writer before
 

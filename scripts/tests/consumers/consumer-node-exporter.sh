@@ -41,7 +41,7 @@ asked=$(grep -oE 'node_infiniband_[a-z_]+' "$TOP/tools/dashboard/grafana-roce.js
 check "metrics of the dashboard that are not there" "" \
 	"$(for metric in $asked; do grep -q "^$metric{.*device=\"$DEV_A\"" "$WORK/metrics" || echo "$metric"; done)"
 
-# The link goes and comes, and so does the device.
+# The link goes down and up, and the device is removed and created.
 state() { metrics | sed -n "s/^node_infiniband_state_id{device=\"$DEV_A\",port=\"1\"} //p"; }
 state_is() { [ "$(state)" = "$1" ]; }
 ip link set "$IF_A" down

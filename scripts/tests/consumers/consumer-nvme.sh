@@ -39,7 +39,7 @@ no_target() {
 disk() { compgen -G '/dev/nvme*n1' | head -n 1; }
 no_controller() { ! compgen -G '/sys/class/nvme/nvme*' > /dev/null; }
 
-# host_traddr, since both ends are here.
+# host_traddr is needed as both ends are on this host.
 connect() {
 	show eval "echo transport=rdma,traddr=$IP4_A,host_traddr=$IP4_B,trsvcid=4420,nqn=$NQN${HURRY:+,reconnect_delay=1,ctrl_loss_tmo=60} > /dev/nvme-fabrics"
 }

@@ -21,7 +21,7 @@ PORT=$((20000 + $$ % 10000))
 
 check_ok "promtool takes the alerts" promtool check rules "$SAMPLES/prometheus-roce.yml"
 
-serve() { # serve COMMAND...: until the scenario ends
+serve() { # serve COMMAND...: runs until the scenario ends
 	"$@" > "$WORK/$1" 2>&1 &
 	defer "kill $!"
 }

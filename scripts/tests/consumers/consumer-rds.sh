@@ -12,7 +12,7 @@
 #
 #   a (ra$$): server  ====== veth ======  b (rb$$): client
 #
-# It knows the initial namespace only, so both ends are there.
+# It supports the initial namespace only, so both ends are there.
 
 . "$(dirname "$0")/consumer-lib.sh"
 only_ours
@@ -64,7 +64,7 @@ removed() {
 	ends "$what" 3000
 }
 
-# What is connected stays connected, over the version that it was connected by.
+# Connections persist, with the RoCE version that they were made with.
 forget_connections() { modprobe -r rds_rdma rds && modprobe rds_rdma; }
 defer 'modprobe -r rds_rdma rds'
 

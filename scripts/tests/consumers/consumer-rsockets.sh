@@ -25,13 +25,13 @@ for type in v1 v2; do
 	done
 done
 
-stream() { # stream ROUNDS: of 100 messages, unchecked, which is faster
+stream() { # stream ROUNDS: of 100 messages each, not checked, which is faster
 	echo "-p 24900 -I 100 -C $1 -S 20000"
 }
 flap_under_load "$(sent)" 2000 &
 flap=$!
 pair "while the link flaps" cm:24900 "rstream -b $IP4_A $(stream 100)" "rstream -s $IP4_A $(stream 100)"
 flapped "while the link flaps" $flap
-# librdmacm does not tell an rsocket that only receives when its own device goes.
+# librdmacm does not notify an rsocket that only receives when its own device is removed.
 removed_under_load "removed" cm:24900 "rstream -b $IP4_A $(stream 100000)" "rstream -s $IP4_A $(stream 100000)"
 finish

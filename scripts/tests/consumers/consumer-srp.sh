@@ -17,8 +17,8 @@ STORE=/sys/kernel/config/target/core/fileio_0/rhca
 SRPT=/sys/kernel/config/target/srpt
 PORT=5555
 
-# The target is named by its device's GUID. It lets in who comes to an address that it
-# has an entry for.
+# The target is named after its device's GUID. It accepts initiators that connect to an address
+# for which it has an entry.
 wwn() { cat "$IB/$DEV_A/node_guid"; }
 TPG=
 
@@ -39,7 +39,7 @@ no_target() {
 	rmdir "$TPG/acls/$IP4_A/lun_0" "$TPG/acls/$IP4_A" "$TPG/lun/lun_0" "$TPG" "${TPG%/*}" $STORE
 }
 
-# src, since both ends are here.
+# src is needed as both ends are on this host.
 connect() {
 	local guid
 

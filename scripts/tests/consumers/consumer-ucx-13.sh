@@ -5,7 +5,7 @@
 # turns: no
 # timeout: 1200
 #
-# Debian 13's UCX, without any variable set, in a folder that scripts/setup/setup-debian13.sh makes.
+# Debian 13's UCX, with no variable set, in a folder that scripts/setup/setup-debian13.sh makes.
 # No turns, since that folder is too much for "make check". See consumer-ucx-lib.sh.
 
 . "$(dirname "$0")/consumer-ucx-lib.sh"
@@ -13,7 +13,7 @@ only_ours
 root=$("$TOP/scripts/setup/setup-debian13.sh" ucx path)
 [ -d "$root" ] || skip "no folder with Debian 13's UCX: run scripts/setup/setup.sh ucx"
 mount_into "$root"
-# It is built with MPI, and waits for a second rank where its input is no terminal.
+# It is built with MPI, and waits for a second rank if its input is no terminal.
 cat > "$WORK/perftest" <<- 'END'
 	#!/bin/sh
 	exec script -qec "ucx_perftest $*" /dev/null

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What the scenarios of UCX share: two hosts, between which its perftest has tags, active
-# messages, streams, one-sided operations and atomics carried, without any variable set,
-# over v2 with IPv4 as it chooses. Then UD alone, v1, a link flap, and a device that goes.
+# Shared by the scenarios of UCX: its perftest between two hosts, with tags, active messages,
+# streams, one-sided operations and atomics, without any variable set, over v2 with IPv4, which
+# UCX selects. Then UD alone, v1, a link flap, and removal of a device.
 #
 # Each scenario calls check_ucx.
 
@@ -10,7 +10,7 @@
 
 PORT=22000
 PERFTEST=
-# Shared memory is for processes of one host: these are of two.
+# Shared memory is for processes of one host; these are on two.
 HOST="unshare --ipc --uts --pid --fork --kill-child"
 
 # perf NAME LEAST-PACKETS OPTION...
@@ -23,7 +23,7 @@ perf() {
 	used "$name" "$before" "$least"
 }
 
-# Everything that ucx_perftest has for the layer that programs use (UCP).
+# All tests of ucx_perftest for the layer that programs use (UCP).
 check_operations() {
 	perf "tag matching, latency" 200 -t tag_lat -n 200 -w 20 -s 1000
 	perf "tag matching, 1 MiB" 200 -t tag_bw -n 20 -w 2 -s 1048576
@@ -52,8 +52,8 @@ alone() {
 	grep -q 'Final:' "$WORK/alone" || { fail "$transport: $test $*: no result"; tail -n 15 "$WORK/alone"; }
 }
 
-# Everything that it has for the layer below (UCT) and that the transports over verbs can
-# do: one process, which speaks to itself, since both have to give the device one name.
+# All tests for the layer below (UCT) that the transports over verbs support: one process that
+# communicates with itself, as both ends must use the same device name.
 check_transports() {
 	local test
 
@@ -100,7 +100,7 @@ check_flap() {
 	flapped "while the link flaps" $flap
 }
 
-# UCX ends the program then, and may die while it prints where it was.
+# UCX then ends the program, and may crash while it prints a backtrace.
 check_removal() {
 	echo 'rhca-test: expect ucx_perftest\[[0-9]+\]: segfault' > /dev/kmsg
 	removed_under_load "removed" tcp:22900 "$HOST $PERFTEST -p 22900" \
@@ -108,7 +108,7 @@ check_removal() {
 	echo 'rhca-test: expect nothing' > /dev/kmsg
 }
 
-# check_ucx COMMAND: what ucx_perftest is
+# check_ucx COMMAND: the command for ucx_perftest
 check_ucx() {
 	PERFTEST=$1
 	setup_hosts

@@ -5,7 +5,7 @@
 # every: 6
 # timeout: 1200
 #
-# The UCX of this system, without any variable set. See consumer-ucx-lib.sh.
+# The UCX of this system, with no variable set. See consumer-ucx-lib.sh.
 
 . "$(dirname "$0")/consumer-ucx-lib.sh"
 only_ours

@@ -6,8 +6,8 @@
 # timeout: 1500
 #
 # The pyverbs tests of Debian 13's rdma-core, with its provider library, in a folder that
-# scripts/setup/setup-debian13.sh makes: what Debian 12's do not know, RDMA FLUSH and ATOMIC
-# WRITE, and all the rest once more. As pyverbs.sh, with skips of its own beside.
+# scripts/setup/setup-debian13.sh makes: those that Debian 12 lacks, RDMA FLUSH and ATOMIC
+# WRITE, and all others once more. Like pyverbs.sh, with additional skips of its own.
 #
 #   a (ra$$): the device under test, talking to itself
 

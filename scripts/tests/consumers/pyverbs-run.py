@@ -29,7 +29,7 @@ from args_parser import parser  # noqa: E402
 
 parser.parse_args()
 VENDORS = ('mlx5', 'efa', 'cuda')
-# Classes about what librxe has nothing of, where newer pyverbs crash, not skip
+# Classes for features that librxe lacks, in which newer pyverbs crash instead of skipping
 CRASHES = ('dmabuf', 'devicememory', 'dmtest', 'flowtest', 'parentdomaintraffic', 'rsstraffic')
 
 
@@ -55,7 +55,7 @@ optional = {name for name, _ in must_pass} - required
 
 
 def tell_address():
-    """The RDMA device of a veth has no PCI device whose netdev could be found."""
+    """The RDMA device of a veth has no PCI device by which its netdev could be found."""
     from tests.base import RDMATestCase
 
     def add(self, dev, port, idx):
@@ -81,15 +81,15 @@ def flatten(suite):
 
 
 class Judge(unittest.TestResult):
-    """One line for each test as soon as it ends."""
+    """Print a line for each test as soon as it ends."""
 
     failed = 0
     drawn_again = False
 
     def verdict(self, test, what, detail=''):
         name = test.id()
-        # Some tests draw QP flags at random and skip when the draw is one that
-        # the device does not offer: then they have not run yet.
+        # Some tests draw QP flags at random and skip if the device does not support the draw:
+        # then they have not run yet.
         self.drawn_again = what == 'SKIP' and name in required and self.tries > 0
         if self.drawn_again:
             return
@@ -131,7 +131,7 @@ def run(tests):
 
 
 def run_apart(name, tests):
-    """In another process. Returns how many failed."""
+    """Runs in another process. Returns the number of failures."""
     process = multiprocessing.Process(target=run, args=(tests,))
     process.start()
     process.join()

@@ -31,7 +31,7 @@ def open_socket(address, port):
     sock.setsockopt(SOL_RDS, SO_RDS_TRANSPORT, RDS_TRANS_IB)
     sock.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, BUFFERS_BYTES)
     sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFERS_BYTES)
-    # Not settimeout(): a socket that does not block tells of congestion as an error.
+    # Not settimeout(): a non-blocking socket reports congestion as an error.
     for option in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
         sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("@ll", SILENCE_S, 0))
     sock.bind((address, port))

@@ -20,7 +20,7 @@ for vlan in 10 20; do
 	in_a ip link set "$IF_A.$vlan" up
 	in_b ip link set "$IF_B.$vlan" up
 done
-link_local() { # link_local NETDEV: of that netdev, once it is there
+link_local() { # link_local NETDEV: prints it once the netdev has it
 	ip -6 -o addr show dev "$1" scope link | awk '{ sub("/.*", "", $4); print $4; exit }'
 }
 ll_a=$(in_a bash -c "$(declare -f link_local); link_local $IF_A.10")

@@ -15,7 +15,7 @@ from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 import verbs
 from verbs import End, check, e, statuses, SUCCESS
 
-ROOM = 7        # what a queue of 7 entries holds: the ring has 8 slots, one stays empty
+ROOM = 7        # capacity of a queue of 7 entries: the ring has 8 slots, one stays empty
 
 
 def state(qp):
@@ -30,7 +30,7 @@ def settle(qp, wanted, seconds=60):
 
 
 def second_qp(end):
-    """A QP that has the same completion queue and nothing to complete."""
+    """A QP that uses the same completion queue and has nothing to complete."""
     init = QPInitAttr(qp_type=e.IBV_QPT_UD, scq=end.cq, rcq=end.cq,
                       cap=QPCap(max_send_wr=4, max_recv_wr=4))
     return QP(end.pd, init)

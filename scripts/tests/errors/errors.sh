@@ -5,8 +5,8 @@
 # spread: yes
 # timeout: 900
 #
-# Errors a user will meet, each provoked and each with its status or errno: see
-# errors.py; and the memory lock limit with its line in the log.
+# Errors that users meet: each is provoked, and its status or errno checked: see errors.py; and
+# the memory lock limit with its line in the log.
 #
 #   a (ra$$)  ====== veth ======  b (rb$$)
 

@@ -13,8 +13,8 @@ parser = verbs.arguments(__doc__)
 parser.add_argument('--label', default='')
 args = parser.parse_args()
 
-# A message must fit into the queue: one that cuts a block takes in all its packets
-# before it sends the first.
+# A message must fit into the queue: a queue that segments a block enqueues all packets before
+# it sends the first.
 for kind, size in (('UD', 1000), ('UC', 6000)):
     a = verbs.End.open(args.a, args.index_a, qp_type=kind)
     b = verbs.End.open(args.b, args.index_b, qp_type=kind)

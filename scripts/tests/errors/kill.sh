@@ -14,7 +14,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 
 setup_pair 9000
-# `rdma resource show` counts what the kernel itself holds (QP 1, its PD and CQ) too.
+# `rdma resource show` also counts objects of the kernel (QP 1, its PD and CQ).
 objects() { for kind in qp cq mr pd; do rdma resource show $kind link "$1" 2> /dev/null | grep -c ' pid '; done | paste -sd' '; }
 nothing_left() { [ "$(objects "$DEV_A")" = "0 0 0 0" ] && [ "$(objects "$DEV_B")" = "0 0 0 0" ]; }
 
@@ -26,7 +26,7 @@ for type in $(roce_versions); do
 		spawn_a $PYTHON "$LIB/verbs.py" --serve $PORT
 		server=$!
 		busywait 60 listens_tcp $server $PORT || die "no server"
-		# The served end is a child of the server; that child is the victim.
+		# Each end is served by a child of the server; this child is killed.
 		if [ $victim = receiver ]; then
 			ends="$DEV_B $ib $IP4_A:$PORT/$DEV_A $ia"
 		else
@@ -53,7 +53,7 @@ for type in $(roce_versions); do
 	busywait 60 listens_tcp $server $PORT
 	spawn_b ib_write_bw -d "$DEV_B" -x "$ib" -p $PORT -F -D 60 $IP4_A > "$WORK/bw.cli" 2>&1
 	client=$!
-	# Without a way to look inside: data flows once the other side's QP is in RTS.
+	# There is no other indication: data flows once the peer's QP is in RTS.
 	in_rts() { rdma resource show qp link "$DEV_B" 2> /dev/null | grep ' pid ' | grep -q 'state RTS'; }
 	busywait 60 in_rts || fail "ib_write_bw: expected its QP in RTS"
 	sleep 1
@@ -69,5 +69,5 @@ for type in $(roce_versions); do
 		"ibv_rc_pingpong -d $DEV_B -g $ib -p $PORT -n 10 $IP4_A"
 done
 
-# No memory stays pinned.
+# No memory remains pinned.
 finish

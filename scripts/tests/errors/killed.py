@@ -22,7 +22,7 @@ verbs.connect(a, b, timeout=16, retry=3, rnr_retry=7)
 limit = time.monotonic() + 300 * verbs.SLOW
 
 if args.victim == 'receiver':
-    # Writes need nobody at the other end: they flow until it is dead.
+    # WRITEs need no process at the other end: they continue until the QP is gone.
     count, seen = 0, []
     while not any(seen) and time.monotonic() < limit:
         for _ in range(8):
@@ -36,7 +36,7 @@ if args.victim == 'receiver':
           first == RETRY_EXC and all(s == FLUSH for s in seen[seen.index(first) + 1:]))
     check('the QP is in ERROR', 'ERR', a.state())
 else:
-    # The receiver of a dead sender hears nothing; its own try to answer fails.
+    # The receiver of a killed sender gets no notification; its own attempt to answer fails.
     for i in range(32):
         b.post_recv([(0, 60000)], wr_id=i)
     for _ in range(8):

@@ -22,7 +22,7 @@ cq = CQ(ctx, 16, None, None, 0)
 
 
 def attempt(make):
-    """Whether it can be made (it is closed again)."""
+    """Whether it can be created (it is closed again)."""
     try:
         made = make()
     except PyverbsError:
@@ -84,7 +84,7 @@ try:
 except PyverbsError:
     check('SRQ limit above its size', 'refused', 'refused')
 
-# Many objects at once, then all away again: nothing is left behind.
+# Create many objects at once, then destroy all: nothing is left behind.
 many = min(attr.max_qp, 300)
 qps = [qp() for _ in range(many)]
 check(f'{many} QPs have different numbers', many, len({one.qp_num for one in qps}))

@@ -39,7 +39,7 @@ libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
 def cqs_until_refused(ctx, most):
-    """As many CQs as can be had, and the errno that ended it."""
+    """Create CQs until it fails; returns them, and the errno."""
     made = []
     try:
         while len(made) < most:
@@ -56,7 +56,7 @@ def close(made):
 
 def memlock(ctx):
     made, why = cqs_until_refused(ctx, 64)
-    # Each has a page for its header besides
+    # Each also has a page for its header
     check('1 MiB of RLIMIT_MEMLOCK is enough for CQs of 256 KiB and a page', MIB // (RING + 4096), len(made))
     check('one more gives ENOMEM', errno.ENOMEM, why)
     close(made)
@@ -67,20 +67,20 @@ def memlock(ctx):
 
 
 def pinned():
-    """Bytes that this process is charged for as locked."""
+    """Bytes charged to this process as locked memory."""
     with open('/proc/self/status', encoding='ascii') as file:
         return next(int(line.split()[1]) for line in file if line.startswith('VmPin')) << 10
 
 
 def queues():
-    """(address, bytes) of each queue that is mapped here."""
+    """(address, bytes) of each queue mapped here."""
     with open('/proc/self/maps', encoding='ascii') as file:
         ranges = [line.split()[0].split('-') for line in file if '/uverbs' in line]
     return {(int(at, 16), int(end, 16) - int(at, 16)) for at, end in ranges}
 
 
 def left_to_child(_at, _size):
-    """fork() copies the mapping; the child unmaps it at its end."""
+    """fork() copies the mapping; the child unmaps it when it exits."""
     wait, tell = os.pipe()
     child = os.fork()
     if not child:
@@ -96,19 +96,19 @@ def left_to_child(_at, _size):
 
 
 def moved(at, size):
-    """mremap() to where the library does not look for it."""
+    """mremap() to an address unknown to the library."""
     reserved = libc.mmap(None, size, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
     assert libc.mremap(at, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, reserved) == reserved
     return lambda: libc.munmap(reserved, size)
 
 
 def last_page_moved(at, size):
-    """What is split in two ends with the second part."""
+    """A split mapping ends with its second part."""
     return moved(at + size - mmap.PAGESIZE, mmap.PAGESIZE)
 
 
 def mapped_on(ctx):
-    """A mapping that outlives its object is charged for as long as it is there."""
+    """A mapping that outlives its object is charged as long as it exists."""
     for keep in (left_to_child, moved, last_page_moved):
         before, others = pinned(), queues()
         cq = CQ(ctx, ENTRIES, None, None, 0)
@@ -139,7 +139,7 @@ def charged(cgroup):
 
 
 def becomes(true, seconds=60):
-    """The kernel adds up a cgroup's numbers, and frees what is mapped, when it has time."""
+    """The kernel updates a cgroup's numbers, and frees unmapped memory, when it has time."""
     end = time.monotonic() + seconds * verbs.SLOW
     while not true() and time.monotonic() < end:
         time.sleep(0.05)
@@ -157,13 +157,13 @@ def cgroup_of(ctx, cgroup):
 
 
 def slab(cgroup):
-    """Bytes of kmalloc() that the cgroup is charged for."""
+    """Bytes of kmalloc() charged to the cgroup."""
     with open(f'{cgroup}/memory.stat', encoding='ascii') as file:
         return next(int(line.split()[1]) for line in file if line.startswith('slab_unreclaimable '))
 
 
 def tables(device, cgroup, index, peer, peer_index):
-    """An implicit region has a table for every 2 MiB that a peer names, made by a worker."""
+    """An implicit region has a table for each 2 MiB that a peer accesses, allocated by a worker."""
     places, step = 256, 2 * MIB
     a = verbs.End(peer, int(peer_index))
     b = verbs.End(device, int(index))

@@ -30,7 +30,7 @@ for type in $(roce_versions); do
 		LIMIT=200 python traffic.py "$DEV_A" "$ia" "$DEV_B" "$ib" --seconds 6 --timeout 14 --least 10 --read
 	done
 	netem limit 10000 loss 2% duplicate 5%
-	# One loss in fifty, and each operation alone waits for the ACK timeout.
+	# One packet in fifty is lost, and an operation on its own waits for the ACK timeout.
 	LIMIT=300 python ops.py "$DEV_A" "$ia" "$DEV_B" "$ib" --types RC --quick --timeout 14 --wait 60 --label "$type lossy "
 	netem delay 0ms
 done
@@ -40,8 +40,8 @@ for type in $(roce_versions); do
 	ia=$(gid_index "$DEV_A" "$type" $IP4_A) ib=$(gid_index "$DEV_B" "$type" $IP4_B)
 	before=$(($(drops "$DEV_A") + $(drops "$DEV_B")))
 	netem limit 10000 corrupt 3%
-	# Of a packet in a block netem flips bits of the network headers only, which IP
-	# notices; what the ICRC sees are acknowledgements, of which there may be few.
+	# In a block netem only corrupts bits of the network headers, which IP detects; the ICRC
+	# only matters for acknowledgements, which may be few.
 	for _ in 1 2 3 4 5; do
 		LIMIT=200 python traffic.py "$DEV_A" "$ia" "$DEV_B" "$ib" --seconds 6 --timeout 14 --least 10 --read
 		counted=$(($(drops "$DEV_A") + $(drops "$DEV_B") - before))

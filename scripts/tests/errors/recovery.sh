@@ -10,7 +10,7 @@
 #
 #   va == veth == pa [bridge in a namespace of its own] pb == veth == vb
 #
-# netem sits on pa and pb, where single packets come: see scripts/bench/lossbench.
+# netem is on pa and pb, where packets arrive singly: see scripts/bench/lossbench.
 
 . "$(dirname "$0")/../lib/lib.sh"
 
@@ -41,7 +41,7 @@ timeouts=$(hw_counter "$DEV_A" local_ack_timeout_err)
 LIMIT=200 python traffic.py "$DEV_A" "$ia" "$DEV_B" "$ib" --seconds "${RHCA_NO_RETRY_SECONDS:-6}" \
 	--timeout 20 --retry 0 --least 100 --read
 check "ACK timeouts" "$timeouts" "$(hw_counter "$DEV_A" local_ack_timeout_err)"
-case $RHCA_KERNEL in uml-debug) finish ;; esac	# too slow to measure
+case $RHCA_KERNEL in uml-debug) finish ;; esac	# too slow for measurements
 ko=$TOP/build/$RHCA_KERNEL/bench/rhca_bench.ko
 [ -e "$ko" ] || need gcc make
 [ -e "$ko" ] || show "$TOP/scripts/bench/rhca_bench/build" "$RHCA_KERNEL" > /dev/null || die "rhca_bench is not built"
@@ -50,11 +50,11 @@ remove_driver roce_hca
 
 : "what is left of the bandwidth, of 64 MB each: less is over within a turn of the host"
 results=$WORK/results
-bench() { # bench ROUNDS ARGUMENT...: of lossbench
+bench() { # bench ROUNDS ARGUMENT...: run lossbench
 	RHCA_MODULES=$TOP/build/$RHCA_KERNEL ROUNDS=$1 PER_ROUND=1000 \
 		"$TOP/scripts/bench/lossbench" "${@:2}" | tee -a "$results"
 }
-left() { # left WIRE LEAST: of it, in thousandths
+left() { # left WIRE LEAST: bandwidth that remains, in thousandths
 	local got
 	got=$(sed -n "s/^RESULT $1 .*ratio \([0-9]*\)\.\([0-9]*\) .*/\1\2/p" "$results")
 	check_ok "$1: $((10#${got:-0})) of 1000, $2 are enough" [ $((10#${got:-0})) -ge "$2" ]

@@ -31,7 +31,7 @@ netem() { # netem ARGUMENT...: on both sides
 		show_b tc qdisc replace dev "$IF_B" root netem limit 10000 "$@"
 }
 
-# traffic_both_ways: SEND, WRITE and READ, each driver as the one that asks
+# traffic_both_ways: SEND, WRITE and READ, with either driver as requester
 traffic_both_ways() {
 	LIMIT=200 python traffic.py "$DEV_B" "$ib" "$DEV_A" "$ia" --seconds 4 --timeout 14 --least 10 --read
 	LIMIT=200 python traffic.py "$DEV_A" "$ia" "$DEV_B" "$ib" --seconds 4 --timeout 14 --least 10 --read
@@ -43,8 +43,8 @@ for what in "loss 1%" "loss 5%" "loss 1% delay 1ms"; do
 	traffic_both_ways
 done
 
-# A requester of rdma_rxe does not repeat a READ or an atomic whose answer was lost while
-# a fenced request waits for it.
+# As a requester rdma_rxe does not retransmit a READ or atomic whose response was lost while a
+# fenced request waits for it.
 netem loss 2%
 LIMIT=300 python ops.py "$DEV_A" "$ia" "$DEV_B" "$ib" --types RC --quick --timeout 14 --wait 60 \
 	--unfenced --label "lossy "

@@ -47,14 +47,14 @@ def attributes(node):
 
 
 def answer(opcode, node):
-    """(error, what a request is answered with)"""
+    """Returns (error, reply to the request)"""
     if opcode == INIT:
         return 0, struct.pack('<IIIIHHIIHH32x', 7, 26, 0, 0, 64, 48, 4096, 1, 0, 0)
     if opcode == LOOKUP:
         return 0, struct.pack('<QQQQII', NODE, 0, FOREVER, FOREVER, 0, 0) + attributes(NODE)
     if opcode == GETATTR:
         return 0, struct.pack('<QII', FOREVER, 0, 0) + attributes(node)
-    if opcode == OPEN:		# the next one does not wait for the pages of this one
+    if opcode == OPEN:		# the next one does not wait for this one's pages
         return 0, struct.pack('<QII', 1, KEEP_CACHE, 0)
     return -errno.ENOSYS, b''
 
@@ -126,7 +126,7 @@ def stuck(args):
 # --- others ---------------------------------------------------------------------------
 
 def others(args):
-    """Messages from and to pages that are not there, one after the other."""
+    """Messages from and to missing pages, one after the other."""
     a, b = [verbs.End(*where) for where in ((args.a, args.index_a), (args.b, args.index_b))]
     verbs.connect(a, b, mtu=4096)
     memory = [mmap.mmap(-1, SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) for _ in 'ab']

@@ -15,7 +15,7 @@ only_ours
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
-# soon WHAT COMMAND...: it ends within 5 s, of which a busy machine may take some
+# soon WHAT COMMAND...: it ends within 5 s; a busy machine may need more
 soon() {
 	local what=$1 begin
 	shift

@@ -34,7 +34,7 @@ FIRST_USER=65500
 CGROUPS=$WORK/cgroups
 IP4_C=10.9.3.1 IP4_D=10.9.3.2
 
-# What limits each of the ways
+# The limit that bounds each kind
 declare -A limit=(
 	[posts]="max_send_wr, 512, of 4 UC QPs"
 	[polls]="rdma.max hca_object=400: CQs"
@@ -62,7 +62,7 @@ add_cgroup() { # add_cgroup NUMBER HANDLES OBJECTS
 	done
 }
 
-# as_tenant NUMBER COMMAND...: in place of a subshell
+# as_tenant NUMBER COMMAND...: replaces a subshell
 as_tenant() {
 	local number=$1
 	shift
@@ -112,7 +112,7 @@ setup_cgroups() {
 	done
 }
 
-# uses NUMBER: objects that its cgroup is charged for
+# uses NUMBER: objects charged to its cgroup
 uses() { tr ' ' '\n' < "$CGROUPS/$1/rdma.current" | sed -n 's/^hca_.*=//p' | awk '{ n += $1 } END { print n + 0 }'; }
 uses_nothing() { [ "$(uses "$1")" = 0 ]; }
 
@@ -134,8 +134,8 @@ begin_honest() { # begin_honest NUMBER
 	as_tenant "$1" "$WORK/tenant" "${ends[@]}" "$seconds" > "$WORK/honest.$1" 2>&1 &
 }
 
-# measure KIND: the hostile tenant of that kind beside the others; each of these has left
-# "OPERATIONS MEDIAN P99 MAXIMUM" in $WORK/KIND.NUMBER. Returns whether all were served
+# measure KIND: run the hostile tenant of that kind beside the others, each of which writes
+# "OPERATIONS MEDIAN P99 MAXIMUM" to $WORK/KIND.NUMBER. Returns whether all were served
 measure() {
 	local kind=$1 number pids=() status ok=0 begun=$SECONDS
 
@@ -164,8 +164,8 @@ measure() {
 	return $ok
 }
 
-# compare KIND: of each other tenant a line "KEPT TIMES", thousandths of the baseline's
-# operations, and how many thousandths of its p99
+# compare KIND: for each other tenant a line "KEPT TIMES": operations and p99, in thousandths of
+# the baseline's
 compare() {
 	local number
 
@@ -175,7 +175,7 @@ compare() {
 	done
 }
 
-holds() { # holds KIND: what is kept, and the p99
+holds() { # holds KIND: enough operations, and a p99 that is low enough
 	[ -z "$(compare "$1" | awk '$1 < 500 || $2 > 10000')" ]
 }
 

@@ -12,7 +12,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 only_ours
 
-# Of memory a QP may use 2 MiB, and a turn adds 64 packets of 4 KiB.
+# A QP may use 2 MiB of memory; a turn may add 64 packets of 4 KiB.
 MOST=$(((2 << 20) + 64 * 4300))
 ENOUGH=$((512 << 10))
 
@@ -24,7 +24,7 @@ waits() { [ "$(backlog)" -ge $ENOUGH ]; }
 is_empty() { [ "$(backlog)" -eq 0 ]; }
 
 for kind in UC READ; do
-	# What the QP before this one has left there is not this one's
+	# Packets of the previous QP must not count for this one
 	busywait 60 is_empty || die "the queue does not become empty: $(backlog) bytes"
 	$PYTHON "$HERE/under-way.py" "$DEV_A" "$ia" "$DEV_B" "$ib" $kind > "$WORK/$kind" 2>&1 &
 	sender=$!
@@ -38,7 +38,7 @@ for kind in UC READ; do
 	done
 	if [ "$most" -le $MOST ]; then pass "$kind: at most $most bytes wait there"
 	else fail "$kind: expected at most $MOST bytes in the queue, $most are there"; fi
-	# It shall take minutes to send what is there
+	# Make it take minutes to send what is in the queue
 	[ $kind = UC ] || show_a tc qdisc change dev "$IF_A" root tbf rate 80kbit burst 100kb limit 1gb
 	show kill -9 $sender
 	wait $sender 2> /dev/null

@@ -4,10 +4,10 @@
 # tier: wide
 # timeout: 1200
 #
-# A hostile peer: scripts/fuzz/src/peer.c holds conversations with the device of host a
-# from host b's wire, in every framing, and breaks their rules; an honest connection
-# between a and b must not notice. First the corpus, which must reach every counter
-# that the corpus names, then new cases from a seed that is the commit's.
+# A hostile peer: scripts/fuzz/src/peer.c holds conversations with the device of host a from
+# host b's wire, in every framing, and breaks their rules; an honest connection between a and b
+# must not be affected. First the corpus, which must reach every counter that it names, then new
+# cases from a seed derived from the commit.
 #
 # RHCA_FUZZ_SECONDS (default 60), RHCA_FUZZ_SEED, RHCA_FUZZ_CASE (K or K-L: only
 # these, with RHCA_FUZZ_OPTIONS=--trace every packet of them)

@@ -4,10 +4,10 @@
 # tier: wide
 # timeout: 1200
 #
-# Hostile processes: scripts/fuzz/src/process.c writes what it likes into the rings that
-# it shares with the kernel while it creates, uses and destroys objects of two
-# devices; an honest connection between them must not notice. First the corpus, then
-# new cases from a seed that is the commit's.
+# Hostile processes: scripts/fuzz/src/process.c writes anything into the rings that it shares
+# with the kernel while it creates, uses and destroys objects of two devices; an honest
+# connection between them must not be affected. First the corpus, then new cases from a seed
+# derived from the commit.
 #
 # RHCA_FUZZ_SECONDS (default 60), RHCA_FUZZ_SEED, RHCA_FUZZ_CASE (K or K-L: only these)
 #
