@@ -25,7 +25,7 @@ def not_for_us():
 for kind in args.types.split(','):
     a = verbs.End(args.a, args.index_a, qp_type=kind)
     b = verbs.End(args.b, args.index_b, qp_type=kind)
-    # Where an answer comes, a machine that stalls has the time to send it
+    # If an answer is expected, a stalled machine needs time to send it
     verbs.connect(a, b, **({'timeout': 10, 'retry': 1} if args.refused else {}))
     a.post_recv([(0, 256)], wr_id=7)
     before = not_for_us()

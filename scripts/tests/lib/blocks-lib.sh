@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-# Counts packets that share skbs, for scenarios with a pair.
+# Counts packets that share skbs, for scenarios with two hosts.
 
-both_count() { # both_count COUNTER: of both ends together
+both_count() { # both_count COUNTER: sum of both ends
 	echo $(($(hw_counter "$DEV_A" "$1") + $(hw_counter "$DEV_B" "$1")))
 }
-skbs() { # of both ends together
+skbs() { # sum of both ends
 	local file=statistics/tx_packets
 	echo $(($(in_a cat "/sys/class/net/$IF_A/$file") + $(in_b cat "/sys/class/net/$IF_B/$file")))
 }
 
-# leave_together NUM/DEN WHAT COMMAND...: fewer skbs than that part of the packets. On a
-# machine that is stopped for milliseconds QPs ask after what is only late, and send singly
-# for a while: that says nothing, once more.
+# leave_together NUM/DEN WHAT COMMAND...: the skbs are fewer than that fraction of the packets.
+# If the machine stops for milliseconds, QPs request packets that are only late, and send singly
+# for a while: that run does not count, try again.
 leave_together() {
 	local num=${1%/*} den=${1#*/} what=$2 packets sent again try
 	shift 2

@@ -63,7 +63,7 @@ def packets(path):
 
 
 class Packet:
-    """What a frame says, and what is wrong with it."""
+    """Fields of a frame, and its errors."""
 
     unfinished = False      # the device still has to compute UDP checksums
 
@@ -114,7 +114,7 @@ class Packet:
         self.transport_layer(bytes(masked), data[40:40 + length])
 
     def class_and_ttl(self, tclass, ttl):
-        """The two ECN bits are the stack's, the others the user's."""
+        """The two ECN bits are set by the stack, the others by the user."""
         self.tclass, self.ecn, self.ttl = tclass & 0xfc, tclass & 3, ttl
 
     def ip4(self):
@@ -160,7 +160,7 @@ class Packet:
         self.udp(bytes(masked), data[40:40 + length], False)
 
     def fits(self, length, data, what):
-        """Ethernet may pad short frames, nothing else may follow or be missing."""
+        """Ethernet may pad short frames; otherwise nothing may follow or be missing."""
         if length > len(data):
             self.wrong(f'{what} says {length}, {len(data)} bytes are there')
             return False
@@ -243,9 +243,9 @@ class Packet:
 
 
 class Block:
-    """Packets that the kernel has not cut yet: v2 headers and segments of one size."""
+    """Packets that the kernel has not segmented yet: v2 headers and segments of one size."""
 
-    sizes = []          # that were found, the last one first
+    sizes = []          # found so far, the most recent first
 
     def __init__(self, frame):
         self.frame = frame
@@ -260,7 +260,7 @@ class Block:
             struct.unpack_from('!H', frame, self.udp + 2)[0] == ROCE_PORT
 
     def segment(self, place, size):
-        """As a packet of its own: lengths, identification and checksum of the IP header."""
+        """As a packet of its own: with lengths, identification and checksum of the IP header."""
         body = self.body[place * size:(place + 1) * size]
         head = bytearray(self.frame[:self.udp + 8])
         if self.ip4:
@@ -281,7 +281,7 @@ class Block:
         return total
 
     def wrong_headers(self):
-        """Of the whole: lengths, and of the checksums what the device that cuts begins with."""
+        """Errors of the block: lengths, and the checksums that a segmenting device starts from."""
         udp_length, checksum = struct.unpack_from('!HH', self.frame, self.udp + 4)
         start = self.l3 + (12 if self.ip4 else 8)
         pseudo = self.frame[start:self.udp] + struct.pack('!HH', 17, udp_length)
@@ -298,7 +298,7 @@ class Block:
             yield 'IP header checksum of a block'
 
     def segments(self):
-        """They, or None: the size is the one that makes the first ICRC right."""
+        """The segments, or None: their size is the one with which the first ICRC is right."""
         for size in self.sizes + list(range(BTH + 4, min(len(self.body), 5000), 4)):
             if size < len(self.body) and not Packet(self.segment(0, size)).errors:
                 Block.sizes = [size] + [other for other in self.sizes if other != size]
@@ -307,7 +307,7 @@ class Block:
 
 
 def split_block(frame):
-    """(packets, what is wrong with the headers of the block); or None: it is no block."""
+    """(packets, errors in the headers of the block); None if it is no block."""
     try:
         block = Block(frame)
         segments = block.segments() if block.is_v2 and Packet(frame).errors else None
@@ -396,7 +396,7 @@ def check_file(args):
 # --- proof of this program -----------------------------------------------------
 
 def build(version, vlan, opcode, headers, payload):
-    """A right packet by scapy, whose ICRC is computed by scapy where it can."""
+    """A correct packet by scapy, which computes its ICRC if it can."""
     from scapy.contrib.roce import BTH as ScapyBTH
     from scapy.layers.inet import IP, UDP
     from scapy.layers.inet6 import IPv6
@@ -411,7 +411,7 @@ def build(version, vlan, opcode, headers, payload):
     if version == 'v2/IPv4':
         ip = IP(src='10.9.0.1', dst='10.9.0.2', flags='DF', id=0x7777, ttl=33, tos=0x28)
         return bytes(link / ip / UDP(sport=0xc123, dport=ROCE_PORT, chksum=0) / bth / Raw(body))
-    # scapy computes no ICRC here: give it the network header as the masked form.
+    # scapy computes no ICRC here: give it the network header in masked form.
     raw = struct.pack('!BBHII', opcode, pad << 4, 0xffff, 0x123456, 0x80abcdef) + body
     if version == 'v2/IPv6':
         head = IPv6(src='fd09::1', dst='fd09::2', tc=0x28, fl=0x4321, hlim=9)
@@ -441,12 +441,12 @@ def build(version, vlan, opcode, headers, payload):
 
 
 def build_block(version, vlan, sizes):
-    """Messages of these bytes; each but the last of one size, as the kernel wants it."""
+    """Messages of these sizes; all but the last are equal, as the kernel requires."""
     frames = []
     for i, size in enumerate(sizes):
         frame = bytearray(build(version, vlan, 0x04, b'', bytes([i + 1]) * size))
         l3 = 18 if vlan else 14
-        if version == 'v2/IPv4':        # each has an identification of its own
+        if version == 'v2/IPv4':        # each has its own identification
             struct.pack_into('!H', frame, l3 + 4, (0xffff + i) & 0xffff)
             struct.pack_into('!H', frame, l3 + 10, 0)
             struct.pack_into('!H', frame, l3 + 10, Block.sum(frame[l3:l3 + 20]) ^ 0xffff)
@@ -469,7 +469,7 @@ def build_block(version, vlan, sizes):
 
 
 def selftest():
-    """Right packets pass, each single change is found."""
+    """Correct packets pass, each single change is detected."""
     samples = [(0x04, b'', b''), (0x04, b'', b'x'), (0x04, b'', b'xyz1234'), (0x0a, bytes(16), b'data'),
                (0x11, b'\x1f\0\0\1', b''), (0x64, b'\x11\x11\x11\x11\0\0\0\2', b'hello'),
                (0x13, bytes(28), b''), (0x00, b'', b'm' * 1024)]
@@ -498,8 +498,8 @@ def selftest():
                 expect(label, frame, False)
                 l3 = 18 if vlan else 14
                 l4 = l3 + {'v1': 40, 'v2/IPv4': 28, 'v2/IPv6': 48}[version]
-                # What the ICRC leaves out may change without a complaint from
-                # it: traffic class and hop limit, and nothing else.
+                # Fields not covered by the ICRC may change without an error: traffic class and
+                # hop limit, and nothing else.
                 free = {'v1': [l3 + 1, l3 + 2, l3 + 3, l3 + 7], 'v2/IPv4': [],
                         'v2/IPv6': [l3 + 1, l3 + 2, l3 + 3, l3 + 7]}[version]
                 for position in range(l3, len(frame)):

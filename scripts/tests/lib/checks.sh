@@ -27,9 +27,9 @@ check_ok() {
 	return 1
 }
 
-# busywait SECONDS COMMAND...: until the command succeeds. What is waited for
-# takes some seconds on an emulated machine, and more of them on a busy one: a
-# limit below 60 s tells nothing but how fast the machine was.
+# busywait SECONDS COMMAND...: wait until the command succeeds. Such conditions take some
+# seconds on an emulated machine, and longer on a busy one: limits below 60 s only test how fast
+# the machine was.
 busywait() {
 	local end=$((SECONDS + $1))
 	shift

@@ -54,7 +54,7 @@ def unreachable():
 
 
 def blocked():
-    """Asked for by name only: the peer is well, but something drops our packets."""
+    """Run only by name: the peer is fine, but something drops our packets."""
     a, b = ends(timeout=10, retry=3)
     a.post_send('WRITE', [(0, 64)])
     check('blocked: 12', [RETRY_EXC], statuses(a.wait(1, 60)))
@@ -66,7 +66,7 @@ BY_NAME = [blocked]
 
 @case
 def wrong_qpn():
-    """Nobody has that QP number."""
+    """There is no QP with this number."""
     a = End.open(args.a, args.index_a)
     b = End.open(args.b, args.index_b)
     a.connect(b.info(), dest_qpn=0xfffff0, timeout=8, retry=2)
@@ -103,7 +103,7 @@ def remote_access(what, access, op, **work):
 
 
 def settle(end, state, seconds=60):
-    """The state, given some time to become the wanted one."""
+    """The state, after waiting for it to become the wanted one."""
     until = time.monotonic() + seconds
     while end.state() != state and time.monotonic() < until:
         time.sleep(0.02)
@@ -125,7 +125,7 @@ def remote_access_error():
 
 @case
 def fault_behind_a_read():
-    """It is told when what was asked for before has been answered."""
+    """The event is raised when earlier requests have been answered."""
     a, b = ends()
     a.post_send('READ', [(0, 200000)], wr_id=1)
     a.post_send('WRITE', [(0, 64)], wr_id=2, rkey=0x12345678)
@@ -136,7 +136,7 @@ def fault_behind_a_read():
 
 @case
 def region_without_permission():
-    """The QP allows it, the region does not."""
+    """The QP allows it, but not the region."""
     for op, kind in (('WRITE', e.IBV_ACCESS_REMOTE_READ), ('READ', e.IBV_ACCESS_REMOTE_WRITE),
                      ('FADD', e.IBV_ACCESS_REMOTE_READ)):
         a, b = ends()
@@ -148,7 +148,7 @@ def region_without_permission():
 
 @case
 def qp_without_permission():
-    """The region allows it, the QP does not: 9 (the operation is not enabled)."""
+    """The region allows it, but not the QP: 9 (the operation is not enabled)."""
     for op in ('WRITE', 'READ', 'FADD'):
         a = End.open(args.a, args.index_a)
         b = End.open(args.b, args.index_b)
@@ -164,7 +164,7 @@ def qp_without_permission():
 
 @case
 def deregistered_region():
-    """A region that is gone is no region."""
+    """A destroyed region cannot be accessed."""
     a, b = ends()
     region = b.register(4096)
     b.deregister(region['index'])
@@ -188,7 +188,7 @@ def local_length_error():
 
 @case
 def local_protection_error():
-    """A local key that is wrong, and a piece that is not inside its region."""
+    """A wrong local key, and an SGE outside its region."""
     a, b = ends()
     a.post_send('SEND', [(0, 64)], lkey=0x7654321)
     check('send with a wrong lkey: 4', [LOC_PROT], statuses(a.wait(1, 60)))
@@ -215,10 +215,10 @@ def local_protection_error():
 
 @case
 def bad_requests():
-    """What the responder calls invalid."""
+    """Requests that the responder considers invalid."""
     a, b = ends()
     ret = a.post_send('FADD', [(0, 8)], remote_offset=3)
-    # The provider library refuses it already; another one may ask the peer.
+    # This provider library rejects it itself; another one may send it to the peer.
     check('atomic at an unaligned address: EINVAL or 9', True,
           ret == errno.EINVAL or statuses(a.wait(1, 60)) == [REM_INV_REQ])
     close(a, b)
@@ -226,7 +226,7 @@ def bad_requests():
 
 @case
 def flush():
-    """A QP moved to ERROR gives every request back, in order."""
+    """A QP moved to ERROR completes every request, in order."""
     a, b = ends()
     for i in range(5):
         b.post_recv([(0, 64)], wr_id=i)
@@ -244,14 +244,14 @@ def flush():
 
 @case
 def no_gid():
-    """No GID at that index, or no such index."""
+    """No GID at that index, or index out of range."""
     a = End.open(args.a, args.index_a)
     b = End.open(args.b, args.index_b)
     for index in (77, 127, 250):
         try:
             a.connect(b.info(), sgid_index=index)
             got = 0
-        except Exception as ex:  # pyverbs or, from afar, RuntimeError
+        except Exception as ex:  # pyverbs' exception, or RuntimeError from the other machine
             got = getattr(ex, 'error_code', -1)
         check(f'GID index {index}: an errno', True, got != 0)
         a.modify('RESET')
@@ -260,7 +260,7 @@ def no_gid():
 
 @case
 def ud():
-    """UD drops what does not fit, without a word to the sender."""
+    """UD drops messages that do not fit, without telling the sender."""
     a, b = ends('UD')
     b.post_recv([(0, 200)])
     a.post_send('SEND', [(0, 100)], qkey=0x22222222)
@@ -291,7 +291,7 @@ def ud():
 
 @case
 def full_queues():
-    """More work than a queue was made for is refused, what fits is done."""
+    """A queue accepts as many requests as it was created for, and no more."""
     a, b = ends(a={'depth': 8}, b={'depth': 8})
     rets = [b.post_recv([(0, 8)], wr_id=i) for i in range(4096)]
     check('receive queue: ENOMEM or EINVAL when full', True,
@@ -332,7 +332,7 @@ def events():
 
 @case
 def notification():
-    """Completion events: none without asking, solicited only when asked so."""
+    """Completion events: none unless requested; only solicited ones if requested so."""
     a, b = ends(a={'events': True}, b={'events': True})
     for i in range(4):
         b.post_recv([(0, 64)], wr_id=i)
@@ -354,7 +354,7 @@ def notification():
 
 @case
 def drained():
-    """SQD: what was posted before is done, what comes after waits for RTS."""
+    """SQD: requests posted before are completed, later ones wait for RTS."""
     a, b = ends()
     a.post_send('WRITE', [(0, 64)], wr_id=1)
     a.modify('SQD')

@@ -16,7 +16,7 @@ rng = random.Random(20260)
 
 
 def add_arguments(parser):
-    """Where frames leave, and what they say about it."""
+    """The netdev that sends frames, and its attributes."""
     parser.add_argument('--netns')
     parser.add_argument('--netdev', required=True)
     parser.add_argument('--src-mac', required=True)
@@ -51,7 +51,7 @@ def ip_sum(header):
 
 
 def open_wire(args):
-    """A packet socket in B's namespace; the process itself stays where it is."""
+    """A packet socket in B's namespace; the process itself does not move."""
     libc = ctypes.CDLL(None, use_errno=True)
     if args.netns:
         here, there = os.open('/proc/self/ns/net', os.O_RDONLY), os.open(args.netns, os.O_RDONLY)
@@ -65,7 +65,7 @@ def open_wire(args):
 
 
 class Wire:
-    """Frames from one address to another, in one framing."""
+    """Frames from one address to another in a given framing."""
 
     def __init__(self, args):
         self.v1 = args.version == 'v1'
@@ -107,7 +107,7 @@ class Wire:
         return head + udp, bytes(masked) + udp_masked
 
     def frame(self, transport, icrc=None, tail=b'', **lies):
-        """An Ethernet frame around BTH and what follows it; the ICRC is right unless given."""
+        """An Ethernet frame with BTH and everything after it; the ICRC is right unless given."""
         head, masked = self.network(len(transport) + 4, **lies)
         shadow = bytearray(transport)
         if len(shadow) > 4:
@@ -117,7 +117,7 @@ class Wire:
         return self.ethernet + head + transport + value + tail
 
     def throw(self, data):
-        """One frame on the wire, as short or long as it is."""
+        """Send a frame unchanged, however short or long it is."""
         try:
             self.wire.send(data[:9014])
         except OSError:

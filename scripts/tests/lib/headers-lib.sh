@@ -35,7 +35,7 @@ read_headers() {
 		}' "${files[@]}")
 }
 
-# header NAME KEY: sets REPLY, "" where there is no such line
+# header NAME KEY: sets REPLY; "" if there is no such line
 header() {
 	REPLY=${scenario_headers[$1/$2]:-}
 }

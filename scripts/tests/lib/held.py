@@ -43,7 +43,7 @@ def accept(*_):
 
 
 def has_packet():
-    """Wait for a message. Some are errors: a packet had been accepted with those before."""
+    """Wait for a message. Some are errors: a packet had been accepted with those before it."""
     try:
         kind = struct.unpack_from('=H', queue.recv(65536), 4)[0]
     except OSError as ex:

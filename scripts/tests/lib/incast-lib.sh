@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Several senders into one port of a switch, on top of lib.sh: RoCE by perftest, TCP by
-# iperf3, and the data received from each (incast.py).
+# Several senders to one port of a switch, on top of lib.sh: RoCE by perftest, TCP by iperf3,
+# and the data received from each (incast.py).
 #
 #   h2 (r2) ===\                              each a namespace, veth of MTU 9000; no
 #   h3 (r3) ===== bridge == tbf, qdisc == h1 (r1)     offloads, so the queue counts
 #   ...     ===/                              packets as a switch does
 #
-# A second network without a bottleneck, 10.9.2.0/24, is there for what programs say to
-# each other: a queue that marks drops what is not ECN-capable.
+# A second network without a bottleneck, 10.9.2.0/24, carries the programs' own communication: a
+# marking queue drops packets that are not ECN-capable.
 
-# So little that no processor of this machine is what they wait for
+# So low that no processor of this machine is the bottleneck
 RATE_MBIT=${RATE_MBIT:-200}
 SWITCH=sw$$
 declare -A INCAST_PIDS=()
@@ -41,7 +41,7 @@ incast_host() { # incast_host NUMBER
 
 mac_of() { ip netns exec "h$1-$$" cat "/sys/class/net/e$1/address"; }
 
-# Nobody has to ask for an address while the queue is full
+# Avoid address resolution while the queue is full
 incast_neighbours() { # incast_neighbours HOSTS
 	local n mac
 
@@ -77,7 +77,7 @@ incast_up() {
 	incast_neighbours "$1"
 }
 
-# incast_slow_wire HOSTS: what congestion.rst says for less than 1 Gbit/s
+# incast_slow_wire HOSTS: settings of congestion.rst for less than 1 Gbit/s
 incast_slow_wire() {
 	local n
 
@@ -86,7 +86,7 @@ incast_slow_wire() {
 	done
 }
 
-# incast_queue QDISC...: what the switch's port to h1 does with packets
+# incast_queue QDISC...: the qdisc of the switch's port to h1
 incast_queue() {
 	ip netns exec "$SWITCH" tc qdisc del dev p1 root 2> /dev/null
 	ip netns exec "$SWITCH" tc qdisc add dev p1 root handle 1: \
@@ -94,7 +94,7 @@ incast_queue() {
 		ip netns exec "$SWITCH" tc qdisc add dev p1 parent 1:1 handle 2: "$@"
 }
 
-# incast_queued: "PACKETS DROPS MARKED" of that queue since it was made
+# incast_queued: "PACKETS DROPS MARKED" of that queue since it was created
 incast_queued() {
 	ip netns exec "$SWITCH" tc -s -j qdisc show dev p1 |
 		jq -r '.[] | select(.handle == "2:") | "\(.packets) \(.drops) \(.marked // .ecn_mark // 0)"'
@@ -102,7 +102,7 @@ incast_queued() {
 
 listening() { ip netns exec "h1-$$" ss -Hltn "sport = :$1" | grep -q .; }
 
-# incast_program roce|tcp HOST PORT [client]: sends for an hour, or until it is ended
+# incast_program roce|tcp HOST PORT [client]: sends for an hour, or until it is killed
 incast_program() {
 	case $1-${4:-} in
 	roce-*) exec ip netns exec "h$2-$$" ib_write_bw -d "r$2" -x "$(has_gid "$2")" -p "$3" -F \
@@ -140,7 +140,7 @@ incast_measure() {
 		words+=("$n=10.9.1.$n")
 	done
 	INCAST_GOODPUT=0 INCAST_TIME=
-	# Not ip netns exec, whose /sys has no files of a device of the initial namespace
+	# Not ip netns exec, whose /sys lacks the files of devices in the initial namespace
 	nsenter --net="/run/netns/h1-$$" "$PYTHON" "$LIB/incast.py" "$1" "$RATE_MBIT" \
 		"$IB/r1/ports/1/hw_counters/duplicate_request" "${words[@]}" > "$WORK/arrived" ||
 		say "incast.py: $(< "$WORK/arrived")"
@@ -161,8 +161,8 @@ incast_end() {
 	INCAST_SERVERS=()
 }
 
-# incast_row: "GOODPUT JAIN LEAST STANDSTILL_S FAILED" of what was measured; LEAST is the
-# smallest sender's part of the mean
+# incast_row: "GOODPUT JAIN LEAST STANDSTILL_S FAILED" of the measurement; LEAST is the smallest
+# sender's share of the mean
 incast_row() {
 	awk -v goodput="$INCAST_GOODPUT" '
 		{ sum += $2; squares += $2 * $2; if (NR == 1 || $2 < least) least = $2 }

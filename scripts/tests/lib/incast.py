@@ -44,14 +44,14 @@ def count(senders):
 
 
 def sample(senders):
-    """(not before this time, what was counted, not after this time)"""
+    """(lower bound of the time, counts, upper bound of the time)"""
     begin = time.monotonic()
     counted = count(senders)
     return begin, counted, time.monotonic()
 
 
 def duplicates(path):
-    """Packets that had come before: of RoCE, and of TCP as DSACKs tell"""
+    """Packets received before: of RoCE, and of TCP as reported by DSACKs"""
     with open(path) as file:
         total = int(file.read())
     with open('/proc/net/netstat') as file:

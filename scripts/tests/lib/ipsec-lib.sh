@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Two hosts with addresses on a netdev, a VLAN and an active-active bond, IPsec between
-# them, and captures of all that each sends, on top of lib.sh and lag-lib.sh.
+# Two hosts with addresses on a netdev, a VLAN and an active-active bond, IPsec between them,
+# and captures of everything that each sends, on top of lib.sh and lag-lib.sh.
 #
 #   a: va1 --+- ba$$      va3, va3.7  ====== veth ======  vb3, vb3.7      bb$$ -+-- vb1
 #      va2 --+                                                                  +-- vb2
-#   10.9.N.1, fd9N::1: N is 0 for what programs say to each other, 1 on va3, 7 on its
-#   VLAN, 5 on the bond. What leaves a host is captured there, as frames.
+# 10.9.N.1, fd9N::1: N is 0 for the programs' own communication, 1 on va3, 7 on its VLAN, 5 on
+# the bond. Packets that leave a host are captured there, as frames.
 
 can_ipsec() {
 	local file=$WORK/probe
@@ -59,13 +59,13 @@ ipsec_setup() {
 
 # --- policies ------------------------------------------------------------------------
 
-# on_both FUNCTION...: the function is told in_a|in_b, this host's address and the other's
+# on_both FUNCTION...: call it with in_a|in_b, this host's address and the peer's
 on_both() {
 	"$@" in_a "$A" "$B"
 	"$@" in_b "$B" "$A"
 }
 
-# What SELECTOR names is protected, by MODE
+# Protect packets that match SELECTOR, by MODE
 require() {
 	local side=$1 here=$2 there=$3 tunnel_out='' tunnel_in=''
 
@@ -95,8 +95,8 @@ forget() {
 
 # --- traffic -------------------------------------------------------------------------
 
-# listen [N]: to what leaves either host by any netdev, where VLAN tags are not seen; or by va$N
-# and vb$N, where they are
+# listen [N]: capture packets that leave either host, on any netdev, where VLAN tags are not
+# visible; or on va$N and vb$N, where they are
 listen() {
 	local host
 
@@ -112,7 +112,7 @@ listen() {
 at_rest() { grep -q ') S ' "/proc/$1/stat"; }
 
 CLEAR_a='' ESP_a='' CLEAR_b='' ESP_b=''
-heard() { # packets of these kinds that left a and b
+heard() { # packets of these kinds sent by a and b
 	local host pid
 
 	sleep 0.3
@@ -137,7 +137,7 @@ ping_pong() {
 		"ibv_rc_pingpong -d $DB -g $IB_ -p $PORT $* 10.9.0.1"
 }
 
-# no_ping_pong NAME OPTION...: it ends, and not well
+# no_ping_pong NAME OPTION...: it ends with an error
 no_ping_pong() {
 	local name=$1 server
 
@@ -152,7 +152,7 @@ no_ping_pong() {
 	wait $server 2> /dev/null
 }
 
-# icrc_errors: on both
+# icrc_errors: sum of both hosts
 icrc_errors() { echo $(($(hw_counter "$DA" rx_icrc_encapsulated) + $(hw_counter "$DB" rx_icrc_encapsulated))); }
 
 filtered() { hw_counter "$DB" tx_dropped_filtered; }

@@ -5,10 +5,10 @@
 
 . scripts/tests/lib/checks.sh
 
-# With an argument: for a child of a scenario, which has made the folders.
+# With an argument: for a child of a scenario that has made the folders.
 if [ $# -eq 0 ]; then
 	uid=$((50000000 + $$))
-	# Not below /tmp or /var/tmp, which are others inside
+	# Not below /tmp or /var/tmp, of which a lab has its own
 	work=$(mktemp -d /var/lib/rhca-lab.XXXXXX)
 	home="$work/a home, with \"blanks\""
 	trap 'cleanup' EXIT
@@ -19,7 +19,7 @@ cleanup() {
 	rm -rf "$work"
 }
 
-# check_demo FILE LINK: what scripts/demo.sh has said; LINK: the client's, with its port
+# check_demo FILE LINK: output of scripts/demo.sh; LINK: the client's, with its port
 check_demo() {
 	local row
 
@@ -29,7 +29,7 @@ check_demo() {
 		check "$row" 1 "$(grep -cE "^  $row\$" "$1")"
 	done
 	check "nothing failed" "" "$(grep -F "failed (" "$1")"
-	# On its line, or each counter on one of its own, as with Debian 13's rdma
+	# All counters on one line, or each on its own, as with Debian 13's rdma
 	check_match "bytes went over its port" ' tx_packets [1-9][0-9]+ ' "$(grep -A 10 "^link $2 " "$1")"
 }
 finish() {
@@ -37,7 +37,7 @@ finish() {
 	exit
 }
 
-lab_setup() { # lab_setup [--plain]: as tools/lab/build has it
+lab_setup() { # lab_setup [--plain]: options of tools/lab/build
 	if [ "$(id -u)" -ne 0 ]; then
 		echo "SKIP only root can become another user"
 		exit 4
@@ -49,7 +49,7 @@ lab_setup() { # lab_setup [--plain]: as tools/lab/build has it
 	chmod 755 "$work"
 }
 
-# A user that is in no file, in a folder of his own; $groups: an option of setpriv
+# A user that is in no file, with a folder of his own; $groups: an option of setpriv
 as_user() {
 	(
 		cd "$home" || exit
@@ -59,8 +59,8 @@ as_user() {
 	)
 }
 
-# The same with a terminal of 33 lines and 77 columns; its output without carriage returns,
-# and the status at the end
+# Likewise with a terminal of 33 lines and 77 columns; prints its output without carriage
+# returns, and the status at the end
 in_terminal() {
 	printf '#!/bin/sh\nstty rows 33 cols 77\n' > "$home/.terminal"
 	printf '%q ' "$@" >> "$home/.terminal"

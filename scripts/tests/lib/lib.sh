@@ -37,7 +37,7 @@ WORK=$(mktemp -d "${TMPDIR:-/tmp}/rhca-$SELF.XXXXXX")
 MARK="rhca-test $SELF $$"
 IB=/sys/class/infiniband
 
-# --- saying and checking ----------------------------------------------------
+# --- output and checks ------------------------------------------------------
 
 . "$LIB/checks.sh"
 
@@ -61,8 +61,8 @@ check_fails() {
 # show COMMAND...: echo it, run it
 show() { echo "+ $*"; "$@"; }
 
-# An emulated machine takes twenty times as long: there only what a stock kernel may do
-# otherwise.
+# An emulated machine takes twenty times as long: it only runs tests where a stock kernel may
+# differ.
 emulated() { [[ ${RHCA_KERNEL:-} != uml-* ]]; }
 
 # wait_check SECONDS WHAT COMMAND...
@@ -77,8 +77,8 @@ wait_check() {
 
 defer() { DEFERRED+=("$*"); }
 
-# mount_into ROOT: a Debian in a folder gets this machine's /proc, /sys and /dev, and
-# $WORK as its /mnt, until the end
+# mount_into ROOT: until the end, a Debian in a folder has this machine's /proc, /sys and /dev,
+# and $WORK as its /mnt
 mount_into() {
 	local folder
 
@@ -92,7 +92,7 @@ mount_into() {
 
 kernel_log() { dmesg | sed -n "/$MARK begin/,\$p"; }
 
-# log_mark LABEL, then log_since LABEL: what the kernel said in between
+# log_mark LABEL, then log_since LABEL: kernel messages in between
 log_mark() { echo "$MARK $*" > /dev/kmsg; }
 log_since() { dmesg | awk -v mark="$MARK $*" 'index($0, mark) { found = 1; next } found'; }
 
@@ -160,8 +160,8 @@ module_file() { # module_file NAME: the file built for the running kernel
 	return 1
 }
 
-# insert NAME [PARAMETER...]: by modprobe where installed, else the built file. roce_hca
-# with those in RHCA_PARAMS before them; scenarios that test these parameters unset it
+# insert NAME [PARAMETER...]: by modprobe if installed, else the built file. roce_hca gets the
+# parameters in RHCA_PARAMS before these; scenarios that test those parameters unset it
 insert() {
 	local name=$1 ko dep
 	local -a wanted=()
@@ -196,9 +196,9 @@ load_support() {
 	true
 }
 
-# make_device_nodes [in_a|in_b]: of the devices that are seen there. A kernel without
-# udev may lay the nodes flat in /dev; a device that has changed its namespace has
-# another number. Processes that are not root may open them, as the kernel has it.
+# make_device_nodes [in_a|in_b]: for the devices visible there. A kernel without udev may create
+# the nodes directly in /dev, and a device that has moved to another namespace has another
+# number. Unprivileged processes may open them, as with the kernel's defaults.
 make_device_nodes() {
 	local file major minor node
 	mkdir -p /dev/infiniband
@@ -207,7 +207,7 @@ make_device_nodes() {
 	while IFS=: read -r file major minor; do
 		node=$(basename "$(dirname "$file")")
 		node=/dev/infiniband/$node
-		# One that another device has left may have another number.
+		# A node left by another device may have another number.
 		[ "$(stat -c %Hr:%Lr "$node" 2> /dev/null)" != "$major:$minor" ] || continue
 		rm -f "$node"
 		mknod -m 666 "$node" c "$major" "$minor"
@@ -229,8 +229,8 @@ load_driver() { # [PARAMETER...]
 	esac
 }
 
-# reload_driver [PARAMETER...]: the driver with these parameters; the next scenario finds
-# it without them again
+# reload_driver [PARAMETER...]: load the driver with these parameters; unload it for the next
+# scenario
 reload_driver() {
 	remove_driver roce_hca || die "roce_hca does not unload"
 	defer 'remove_driver roce_hca'
@@ -242,10 +242,10 @@ only_ours() { ours || skip "says something about roce_hca only"; }
 
 # --- work on several processors -----------------------------------------------
 
-# With RHCA_SPREAD set, in a scenario whose header says "spread: yes": what a
-# process of a host posts and polls is done on one processor, and the packets that
-# its netdev receives are taken on another. Of four processors, a has 0 and 2, b has
-# 1 and 3; of two, each has what the other has, the other way round.
+# With RHCA_SPREAD set, for scenarios whose header says "spread: yes": a host's processes post
+# and poll on one processor, and the packets that its netdev receives are processed on another.
+# Of four processors, a has 0 and 2, b has 1 and 3; of two, each host's packets are processed
+# where the other's processes run.
 SPREAD=
 if [ -n "${RHCA_SPREAD:-}" ] && grep -q '^# spread: yes' "$0" && [ "$(nproc)" -gt 1 ]; then
 	SPREAD=1
@@ -261,9 +261,9 @@ move_queues() {
 }
 spread_queues() { [ -z "$SPREAD" ] || move_queues "$@"; }
 
-# keep_order: like a cable does. Whoever sends by a netdev with a qdisc, be it a router
-# solicitation, sends what is due of others, too, and a veth delivers on the processor
-# that sent: two of them overtake each other, unless all is received on one.
+# keep_order: deliver in order, as a cable does. Any sender on a netdev with a qdisc, even of a
+# router solicitation, may also send others' queued packets, and a veth delivers on the sender's
+# processor: packets could overtake each other unless one processor receives all.
 keep_order() {
 	move_queues in_a "$IF_A" 1
 	move_queues in_b "$IF_B" 1
@@ -284,7 +284,7 @@ spawn_b() { if [ -n "$NETNS" ]; then ip netns exec "$NS_B" "${ON_B[@]}" "$@" & e
 show_a() { echo "+ a: $*"; in_a "$@"; }
 show_b() { echo "+ b: $*"; in_b "$@"; }
 
-# set_conf NETDEV NAME VALUE: until the end; new namespaces begin with what this one has
+# set_conf NETDEV NAME VALUE: until the end; new namespaces inherit the current values
 set_conf() {
 	local file=/proc/sys/net/ipv4/conf/$1/$2
 
@@ -327,7 +327,7 @@ address_wire() {
 	spread_queues in_a "$IF_A" $QUEUES_A
 	spread_queues in_b "$IF_B" $QUEUES_B
 	busywait 60 carrier_up "$IF_A" in_a || die "$IF_A has no carrier"
-	# Neighbour entries first: what is lost while resolving is not our subject.
+	# Resolve neighbours first: packets lost meanwhile are not of interest here.
 	busywait 60 in_a ping -c1 -W1 $IP4_B || die "$IP4_B does not answer ping"
 	busywait 60 in_a ping -6 -c1 -W1 $IP6_B || say "no IPv6 between the ends"
 }
@@ -361,7 +361,7 @@ unsplit_route() {
 	SPLIT_ROUTED=
 }
 
-# both COMMAND...: on both hosts, with IF for the name of its netdev
+# both COMMAND...: on both hosts, with the name of its netdev in IF
 both() { show_a "${@//IF/$IF_A}" && show_b "${@//IF/$IF_B}"; }
 
 # add_vlan: VLAN 7 on the wire, with 10.9.7.1 and 10.9.7.2
@@ -397,8 +397,7 @@ setup_wire_here() {
 	busywait 60 in_a ping -c1 -W1 $IP4_B || die "$IP4_B does not answer ping"
 }
 
-# setup_pair_here [MTU]: the files of a driver in sysfs are in the namespace that the
-# device belongs to
+# setup_pair_here [MTU]: sysfs files of a driver are in the namespace that the device belongs to
 setup_pair_here() {
 	load_driver
 	setup_wire_here "$@"
@@ -443,7 +442,7 @@ port_state() { cut -d' ' -f2 "$IB/$1/ports/${2:-1}/state"; }
 
 # --- GIDs -------------------------------------------------------------------
 
-# gid_of ADDRESS: as sysfs writes it
+# gid_of ADDRESS: in the format of sysfs
 gid_of() {
 	case $1 in
 	*:*)
@@ -499,8 +498,8 @@ listens_tcp() { # listens_tcp PID PORT
 	grep -qs ":$hex 0*:0000 0A" "/proc/$1/net/tcp" "/proc/$1/net/tcp6"
 }
 
-# all_sleep PID: the threads of the process, and of those it has started, wait for
-# something to happen. In rdma_listen() a thread runs, or waits for a lock.
+# all_sleep PID: all threads of the process and of its children sleep. In rdma_listen() a thread
+# runs, or waits for a lock.
 all_sleep() {
 	local child
 
@@ -512,18 +511,18 @@ all_sleep() {
 
 cm_id_listens() { rdma resource show cm_id 2> /dev/null | grep -E 'LISTEN' | grep -qE ":$1( |\$)"; }
 
-# listens_cm PID PORT: an identifier shows as listening before the CM knows of it, and
-# requests are rejected until then. A server that polls never sleeps.
+# listens_cm PID PORT: an identifier is shown as listening before the CM knows it, and requests
+# are rejected until then. A server that polls never sleeps.
 listens_cm() {
 	busywait 60 cm_id_listens "$2" || return 1
 	busywait 5 all_sleep "$1" || :
 }
 
-# status_of STATUS FILE: what a program's status and output come to. rping closes its
-# event channel under its own thread when all rounds are done and checked: where the
-# peer's goodbye comes just then, the thread ends it with 255. Its peer counts too. libfabric
-# dies of a message that comes as it closes (consumers.rst): fi_pingpong has its result by
-# then, and ends with 1 and the calls that led there.
+# status_of STATUS FILE: correct the status of programs with known faults. rping closes its
+# event channel while its thread uses it, after all rounds are done and checked: if the peer's
+# disconnect arrives just then, the thread exits with 255. Its peer's status counts as well.
+# libfabric crashes on a message that arrives while it closes (consumers.rst): fi_pingpong has
+# printed its result by then, and exits with 1 and a backtrace.
 status_of() {
 	if [ "$1" = 1 ] && grep -q 'libfabric.so.*(+0x' "$2" &&
 		grep -qE '^[0-9]+[km]? +[0-9]+ +=[0-9]+ ' "$2"; then
@@ -574,8 +573,8 @@ pair() {
 
 CAPTURE_PID= BLOCKS=
 BLOCKS_FILE=/sys/module/roce_hca/parameters/blocks
-# capture_start FILE [FILTER...]: what host b's netdev sees. A block is one packet
-# there, so each packet travels alone meanwhile, unless CAPTURE_WHOLE is set.
+# capture_start FILE [FILTER...]: capture on host b's netdev. There a block is one packet, so
+# packets are sent singly meanwhile, unless CAPTURE_WHOLE is set.
 capture_start() {
 	local file=$1
 	shift
@@ -589,8 +588,8 @@ capture_start() {
 	busywait 60 grep -q 'listening on' "$WORK/tcpdump.err" || die "tcpdump does not start: $(cat "$WORK/tcpdump.err")"
 }
 
-# It leaves unread what its socket still holds when it is told to end, and sleeps
-# only when that is nothing.
+# When told to end, tcpdump does not read what its socket still holds; it sleeps only if that is
+# nothing.
 capture_has_all() { [ ! -e "/proc/$CAPTURE_PID" ] || grep -q ') S ' "/proc/$CAPTURE_PID/stat"; }
 
 capture_stop() {
@@ -602,7 +601,7 @@ capture_stop() {
 	[ -z "$BLOCKS" ] || echo "$BLOCKS" > $BLOCKS_FILE
 }
 
-# drops DEVICE: every packet the driver refused, whatever the reason
+# drops DEVICE: packets that the driver dropped, for any reason
 drops() {
 	local dir=$IB/$1/ports/1/hw_counters f sum=0
 	for f in "$dir"/rx_dropped_* "$dir"/rx_icrc_encapsulated; do
@@ -613,8 +612,8 @@ drops() {
 
 hw_counter() { cat "$IB/$1/ports/${3:-1}/hw_counters/$2" 2> /dev/null; }
 
-# python SCRIPT ARGUMENT...: a helper, of this folder or beside the scenario, that prints
-# ok and FAIL lines of its own; they count here. IN=in_a runs it at a.
+# python SCRIPT ARGUMENT...: a helper, of this folder or beside the scenario, that prints ok and
+# FAIL lines, which are counted. With IN=in_a it runs at a.
 python() {
 	local out=$WORK/python.$RANDOM script=$1 folder=$LIB rc
 	shift
@@ -632,7 +631,7 @@ python() {
 	return "$rc"
 }
 
-# roce_mode_of DEVICE v1|v2: what rdma_cm uses by default on that device
+# roce_mode_of DEVICE v1|v2: set rdma_cm's default for that device
 roce_mode_of() {
 	local dir=/sys/kernel/config/rdma_cm/$1 mode
 	mode="RoCE v2"
@@ -644,7 +643,7 @@ roce_mode_of() {
 	defer "rmdir $dir"
 }
 
-# judge NAME FILE: count the ok and FAIL lines that a helper left in FILE
+# judge NAME FILE: count ok and FAIL lines that a helper wrote to FILE
 judge() {
 	sed "s/^/     /" "$2"
 	CHECKS=$((CHECKS + $(grep -c '^ok ' "$2")))
@@ -652,7 +651,7 @@ judge() {
 	grep -qE '^(ok|FAIL) ' "$2" || fail "$1: expected checks, got none"
 }
 
-# within SECONDS WHAT COMMAND...: it ends in time and well
+# within SECONDS WHAT COMMAND...: it succeeds within the time
 within() {
 	local limit=$1 what=$2 start=$SECONDS rc
 	shift 2
@@ -673,7 +672,7 @@ traffic_start() {
 	busywait 120 grep -q running "$WORK/$name" || { cat "$WORK/$name"; die "$name: traffic does not start"; }
 }
 
-# traffic_end NAME SECONDS: it ends by itself
+# traffic_end NAME SECONDS: it must end by itself
 traffic_end() {
 	ended() { ! kill -0 $TRAFFIC_PID; }
 	busywait "$2" ended || { fail "$1: expected the traffic to end within $2 s"; kill -9 $TRAFFIC_PID; }
@@ -681,8 +680,8 @@ traffic_end() {
 	judge "$1" "$WORK/$1"
 }
 
-# traffic_stop NAME SECONDS: it is told to end. How far a machine comes in a
-# given time says nothing, so what traffic runs beside says when it is over.
+# traffic_stop NAME SECONDS: tell it to end. How much it can send in a given time depends on the
+# machine, so the test that it accompanies decides when it is over.
 traffic_stop() {
 	kill -TERM $TRAFFIC_PID
 	traffic_end "$@"

@@ -24,7 +24,7 @@ COUNTERS = '/sys/class/infiniband/{}/ports/1/hw_counters/{}'
 
 
 def group_command(end, command, gid):
-    """Returns errno. In a context of its own a QP is the fourth object."""
+    """Returns errno. In a context of its own the QP is the fourth object."""
     body = verbs.socket.inet_pton(verbs.socket.AF_INET6, gid) + struct.pack('=IHH', 3, 0, 0)
     header = struct.pack('=IHH', command, (8 + len(body)) // 4, 0)
     try:
@@ -40,7 +40,7 @@ def counter(device, name):
 
 
 def grown(device, name, before, expected):
-    """By how much a counter has grown, given time to grow so far."""
+    """How much a counter has grown, after waiting for it to grow that far."""
     end = time.monotonic() + 60
     while counter(device, name) - before < expected and time.monotonic() < end:
         time.sleep(0.02)
@@ -56,7 +56,7 @@ def open_end(device, index, **attrs):
 
 
 def send(sender, gid, count=MESSAGES, **attrs):
-    """Distinct payloads; returns them."""
+    """Sends distinct payloads; returns them."""
     data = []
     sender.remote = {'gid': verbs.gid_text(gid), 'qpn': GROUP_QPN, 'addr': 0, 'rkey': 0}
     for i in range(count):
@@ -67,7 +67,7 @@ def send(sender, gid, count=MESSAGES, **attrs):
         if ret:
             check('posted', 0, ret)
         done = [c for c in sender.wait(1) if c['wr_id'] == 99]
-        while not done:     # its own copies come to the same queue
+        while not done:     # its own copies arrive on the same queue
             sender.early = getattr(sender, 'early', 0) + 1
             done = [c for c in sender.wait(1) if c['wr_id'] == 99]
         if statuses(done) != [SUCCESS]:
@@ -76,7 +76,7 @@ def send(sender, gid, count=MESSAGES, **attrs):
 
 
 def got(end, expected, first=0):
-    """How many came, and whether they are whole. Waits a while for one too many."""
+    """Number received, and whether they are intact. Waits a while for one too many."""
     early = getattr(end, 'early', 0)
     end.early = 0
     count = early + len(end.wait(max(expected - early, 0))) + len(end.wait(1, 0.05))

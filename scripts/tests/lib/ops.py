@@ -33,7 +33,7 @@ MTU = args.mtu
 SIZES = [0, 1, 2, 3, 4, 5, 8, 63, 64, MTU - 1, MTU, MTU + 1, 2 * MTU, 4 * MTU + 3, 65536, 100001]
 if args.quick:
     SIZES = [0, 1, 2, 3, 64, MTU, MTU + 1, 3 * MTU + 3]
-FAR = 1 << 17           # where the target half of each region begins
+FAR = 1 << 17           # start of the target half of each region
 ROUTE = {'sl': args.sl, 'traffic_class': args.tclass}
 
 
@@ -42,7 +42,7 @@ def name(text):
 
 
 def fresh(end, length, offset):
-    """Random bytes at the offset, known to the caller."""
+    """Put random bytes at the offset; returns them."""
     data = rng.randbytes(length)
     if length:
         end.fill(data, offset)
@@ -54,7 +54,7 @@ def blank(end, length, offset):
 
 
 def arrived(end, data, offset):
-    """The data is there and the eight bytes behind it are untouched."""
+    """The data has arrived and the eight bytes after it are unchanged."""
     return end.read(len(data) + 8, offset) == data + b'\xee' * 8
 
 
@@ -97,7 +97,7 @@ def write(a, b, size, imm=None):
         done_well(what + ' notice', repr(([SUCCESS], [imm], [size])),
               repr((statuses(received), [r['imm'] for r in received], [r['len'] for r in received])))
     elif a.type == 'UC':
-        # Nothing tells that an unacknowledged WRITE has arrived: a SEND behind it does.
+        # Nothing reports the arrival of an unacknowledged WRITE: a SEND after it does.
         b.post_recv([(0, 8)])
         a.post_send('SEND', [(0, 0)])
         a.wait(1, args.wait)
@@ -131,7 +131,7 @@ def atomics(a, b):
 
 
 def many(a, b, count=40):
-    """A full queue of mixed work: completed in order, all of it, fenced reads."""
+    """A full queue of mixed requests: all complete, in order, with fenced READs."""
     fence = 0 if args.unfenced else verbs.e.IBV_SEND_FENCE
     fresh(a, 4096, 0)
     fresh(b, 4096, 0)
@@ -156,7 +156,7 @@ def unsignalled(a, b):
 
 
 def many_sges(a, b):
-    """Gather of four pieces, scatter to four others."""
+    """Gather from four pieces, scatter to four others."""
     data = fresh(a, 4000, 0)
     b.fill(b'\xee' * 8192, FAR)
     grh = verbs.GRH if a.type == 'UD' else 0
@@ -173,7 +173,7 @@ def many_sges(a, b):
 
 
 def run(kind):
-    """All of one QP type; an error ends it, since the QP is in ERROR then."""
+    """All of one QP type; an error ends it, as the QP is in ERROR then."""
     try:
         run_all(kind)
     except Dead:
@@ -181,7 +181,7 @@ def run(kind):
 
 
 class Dead(Exception):
-    """A completion came with an error."""
+    """A request completed with an error."""
 
 
 def done_well(what, expected, got):

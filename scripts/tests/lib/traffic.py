@@ -57,7 +57,7 @@ wrong = None
 
 
 def message(number):
-    """A number in front, then a pattern that starts at a place it chooses."""
+    """A number, followed by a pattern that starts at a place derived from it."""
     cut = number * 7 % args.size
     return struct.pack('!Q', number) + (PATTERN[cut:] + PATTERN[:cut])[8:]
 
@@ -74,7 +74,7 @@ def post(number):
 
 
 def progress():
-    """Take completions; returns False on the first error."""
+    """Poll completions; returns False on the first error."""
     global received, outstanding, wrong
     for done in a.wait(window, 0):
         if done['status'] != SUCCESS:
@@ -95,7 +95,7 @@ EVENTS = []
 
 
 def fatal(seconds=0):
-    """Whether either device has announced its end, given some time for it."""
+    """Whether either device reports its removal within some time."""
     limit = time.monotonic() + seconds
     while True:
         for one in (a, b):
@@ -117,7 +117,7 @@ def stop(_signal, _frame):
 
 
 def enough():
-    """Whether no further message shall be sent."""
+    """Whether no more messages are to be sent."""
     if args.until_error:
         return False
     if args.messages:
@@ -130,7 +130,7 @@ end = time.monotonic() + args.seconds * verbs.SLOW
 stalled = time.monotonic()
 gap = 0
 while wrong is None and not enough():
-    # A slot is filled again only after its message was received and checked.
+    # A slot is reused only after its message was received and checked.
     if sent - received < window and outstanding < window:
         ret = post(sent)
         if ret:
@@ -146,7 +146,7 @@ while wrong is None and not enough():
         gap = max(gap, time.monotonic() - stalled)
         stalled = time.monotonic()
     elif args.expect_fatal and fatal():
-        # A device that is gone need not complete anything any more.
+        # A removed device need not complete anything any more.
         wrong = 'device fatal'
     if time.monotonic() - stalled > 60 * verbs.SLOW:
         wrong = 'nothing arrived for 60 s'
@@ -169,7 +169,7 @@ if args.stay:
     print('staying', flush=True)
     time.sleep(600)
 if args.expect_fatal:
-    # What is left must close without hanging, whatever the device says.
+    # The objects that are left must close without hanging, whatever the device returns.
     try:
         a.close()
         b.close()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Two machines on one wire. The same script runs on both; VM_ROLE says which one
-# it is and VM_SHARE is a folder that both see.
+# Two machines on one wire. The same script runs on both; VM_ROLE is its role, and VM_SHARE a
+# folder that both access.
 #
 #   machine a                                      machine b
 #   eth0 10.9.0.1/24 fd09::1/64 ===== wire ====== eth0 10.9.0.2/24 fd09::2/64
@@ -23,16 +23,16 @@ fi
 SYNC=$VM_SHARE/$SELF
 STEP=0
 
-# A machine that fails must not leave the other one waiting.
+# If one machine fails, the other must not wait for ever.
 tell_end() {
 	touch "$SYNC.ended.$VM_ROLE"
 	[ -d "$IB/$DEV" ] && rdma link del "$DEV"
-	# IPv6 needs its link-local address, which does not come back by itself.
+	# IPv6 needs its link-local address, which does not return by itself.
 	ip addr flush dev eth0 scope global
 }
 defer tell_end
 
-# meet: both machines are here (the n-th call of one meets the n-th of the other)
+# meet: wait until both machines are here (the n-th call on one meets the n-th on the other)
 meet() {
 	STEP=$((STEP + 1))
 	touch "$SYNC.$STEP.$VM_ROLE"
@@ -40,7 +40,7 @@ meet() {
 }
 other_is_here() { [ -e "$SYNC.$STEP.$OTHER" ] || [ -e "$SYNC.ended.$OTHER" ]; }
 
-# tell WORD VALUE; told WORD: what the other machine told
+# tell WORD VALUE; told WORD: the value from the other machine
 tell() {
 	echo "$2" > "$SYNC.$1.$VM_ROLE.new"
 	mv "$SYNC.$1.$VM_ROLE.new" "$SYNC.$1.$VM_ROLE"
@@ -73,8 +73,8 @@ add_device() {
 	busywait 60 gid_index $DEV "${1:-v2}" $IP6 || die "no GID of $IP6"
 }
 
-# between SERVER_ROLE NAME READY SERVER CLIENT: one machine serves, the other is
-# the client; %a in either command is the server's, %b the client's address.
+# between SERVER_ROLE NAME READY SERVER CLIENT: one machine serves, the other is the client; %a
+# in either command is the server's address, %b the client's.
 between() {
 	local server_role=$1 name=$2 ready=$3 server=$4 client=$5 pid rc limit=${LIMIT:-120}
 	rm -f "$SYNC.$name.$VM_ROLE"
@@ -118,8 +118,8 @@ index() {
 	gid_index $DEV "$1" "${!address}" || die "no $1 GID of IPv$2"
 }
 
-# operations PORT v1|v2 4|6 OPTION...: every operation; the options are those of ops.py. b
-# lends its device, a drives both ends; ops.py sends each operation both ways.
+# operations PORT v1|v2 4|6 OPTION...: every operation; the options are those of ops.py. b lends
+# its device, a controls both ends; ops.py sends each operation in both directions.
 operations() {
 	local port=$1 index
 	index=$(index "$2" "$3")
@@ -140,9 +140,9 @@ operations() {
 	fi
 }
 
-# everything VERSION...: stock tools and every operation, both directions. Either machine
-# may stand still for a while, as the other one does not: who gives up after two seconds
-# is told to be more patient.
+# everything VERSION...: stock tools and every operation, both directions. Either machine may
+# stall for a while when the other one does not, so programs that give up after two seconds are
+# given longer timeouts.
 everything() {
 	local type family dir tool port=20000 patient=$WORK/patient.so
 	cc -shared -fPIC -o "$patient" "$LIB/patient.c" || die "patient.c does not compile"
@@ -177,6 +177,6 @@ everything() {
 		done
 	done
 }
-# The devices differ in how many READs they admit: -o is what both can.
+# The devices differ in how many READs they allow: -o is what both support.
 declare -A sizes=([ib_send_bw]="-s 65536" [ib_write_bw]="-s 65536" [ib_read_bw]="-s 65536 -o 16"
 	[ib_atomic_bw]="-o 16")

@@ -47,7 +47,7 @@ SIGNALED = e.IBV_SEND_SIGNALED
 QKEY = 0x11111111
 GRH = 40
 
-# Work completion statuses by the names of the IBTA's list.
+# Work completion statuses by their IBTA names.
 SUCCESS, LOC_LEN, LOC_QP_OP, LOC_PROT, FLUSH = 0, 1, 2, 4, 5
 REM_INV_REQ, REM_ACCESS, REM_OP, RETRY_EXC, RNR_EXC = 9, 10, 11, 12, 13
 
@@ -103,7 +103,7 @@ class End:
         return RemoteEnd(host, int(port), (device, *args), kwargs)
 
     def info(self):
-        """What the other side must know."""
+        """What the other end needs to know."""
         return {'qpn': self.qp.qp_num, 'gid': str(self.ctx.query_gid(self.port, self.gid_index)),
                 'addr': self.mr.buf, 'rkey': self.mr.rkey, 'lkey': self.mr.lkey}
 
@@ -158,7 +158,7 @@ class End:
         return self.mr.read(length, offset)
 
     def register(self, size, access=FULL):
-        """One more region; errno instead of an exception."""
+        """Register another region; returns errno instead of raising an exception."""
         try:
             mr = MR(self.pd, size, access)
         except PyverbsRDMAError as ex:
@@ -189,7 +189,7 @@ class End:
     def post_send(self, op, pieces, wr_id=0, flags=SIGNALED, lkey=None, imm=0,
                   remote_offset=0, rkey=None, raddr=None, compare=0, swap=0,
                   dest_qpn=None, qkey=QKEY, **route):
-        """One work request. Returns errno."""
+        """Post one work request. Returns errno."""
         sges = self.sge_list(pieces, lkey)
         wr = SendWR(wr_id=wr_id, opcode=OPS[op], num_sge=len(sges), sg=sges,
                     imm_data=imm, send_flags=flags)
@@ -220,7 +220,7 @@ class End:
         done, end = [], time.monotonic() + seconds * SLOW
         while len(done) < count:
             n, wcs = self.cq.poll(count - len(done))
-            # Debian 13's pyverbs has members of an enum here, which repr() names
+            # Debian 13's pyverbs uses members of an enum here, which repr() names
             done += [{'status': int(w.status), 'wr_id': w.wr_id, 'opcode': int(w.opcode),
                       'len': w.byte_len, 'imm': w.imm_data, 'flags': int(w.wc_flags),
                       'src_qp': w.src_qp, 'qpn': w.qp_num, 'sl': w.sl} for w in wcs[:n]]
@@ -240,7 +240,7 @@ class End:
         return self.cq.cqe
 
     def event(self, seconds=60):
-        """Whether a completion event arrives in time (then acknowledged)."""
+        """Whether a completion event arrives in time (it is then acknowledged)."""
         fd = completion_fd(self.ctx.cmd_fd)
         if not select.select([fd], [], [], seconds * SLOW)[0]:
             return False
@@ -249,7 +249,7 @@ class End:
         return True
 
     def async_event(self, seconds=60):
-        """Name-number of the next asynchronous event, None if none came."""
+        """Name and number of the next asynchronous event, None if there is none."""
         if not select.select([async_fd(self.ctx)], [], [], seconds * SLOW)[0]:
             return None
         event = self.ctx.get_async_event()
@@ -285,7 +285,7 @@ def fds(kind):
 
 
 def async_fd(ctx):
-    """The event descriptor that was opened with this context (the next one)."""
+    """The event descriptor opened with this context (the next one)."""
     return next(fd for fd in fds('[infinibandevent]') if fd > ctx.cmd_fd)
 
 
@@ -295,7 +295,7 @@ def completion_fd(cmd_fd):
 
 
 class RemoteEnd:
-    """An End that `verbs.py --serve` holds; every method is passed on."""
+    """An End held by `verbs.py --serve`; every method call is forwarded."""
 
     def __init__(self, host, port, args, kwargs):
         self.type = kwargs.get('qp_type', 'RC')
@@ -348,7 +348,7 @@ def serve(port):
 
 
 def arguments(doc):
-    """The parser of a program that is told two devices and a GID index of each."""
+    """The parser of a program with arguments for two devices and a GID index of each."""
     parser = argparse.ArgumentParser(description=doc)
     parser.add_argument('a')
     parser.add_argument('index_a', type=int)
@@ -358,7 +358,7 @@ def arguments(doc):
 
 
 def connect(a, b, **attrs):
-    """Both ends to RTS towards each other."""
+    """Bring both ends to RTS, connected to each other."""
     ia, ib = a.info(), b.info()
     a.connect(ib, **attrs)
     b.connect(ia, **attrs)
@@ -368,7 +368,7 @@ FAILED = 0
 
 
 def check(what, expected, got):
-    """One line: ok or FAIL with expected and got."""
+    """Print a line: ok or FAIL with expected and got."""
     global FAILED
     good = got in expected if isinstance(expected, (set, tuple)) else got == expected
     if good:

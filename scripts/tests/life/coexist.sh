@@ -32,7 +32,7 @@ load_ours() { loaded roce_hca || insert roce_hca || die "roce_hca does not load"
 load_rxe() { loaded rdma_rxe || insert rdma_rxe || die "rdma_rxe does not load"; }
 use_ours() {
 	[ -e "/run/netns/$NS_A" ] || setup_wire 1500
-	# Whatever happened before: there, or can be added.
+	# Whatever happened before, the devices exist or can be created.
 	[ -e "$IB/$DEV_A" ] || add_link a "$DEV_A" "$IF_A"
 	[ -e "$IB/$DEV_B" ] || add_link b "$DEV_B" "$IF_B"
 	make_device_nodes
@@ -49,7 +49,7 @@ use_rxe() {
 	[ -e "$IB/rx$$" ] || show rdma link add "rx$$" type rxe netdev "x0$$" || { fail "rxe link"; return; }
 	make_device_nodes
 	busywait 60 gid_index "rx$$" v2 10.88.0.1
-	# Its own loopback will do: the device answers itself.
+	# Its own loopback is enough: the device answers itself.
 	timeout 120 ibv_rc_pingpong -d "rx$$" -g "$(gid_index "rx$$" v2 10.88.0.1)" -p 19499 -n 5 > "$WORK/rx.srv" 2>&1 &
 	local pid=$!
 	busywait 60 listens_tcp $pid 19499
@@ -111,18 +111,18 @@ defer "ip netns del $ns"
 show ip link add "d0$$" type dummy || die "no dummy"
 defer "ip link del d0$$"
 insert roce_hca "netdevs=d0$$" || die "roce_hca does not load"
-on_dummy() { # on_dummy [in_NAMESPACE...]: the device of d0$$ there
+on_dummy() { # on_dummy [in_NAMESPACE...]: the device on d0$$ there
 	"$@" rdma link show | sed -n "s/^link \([^ /]*\)\/1 .* netdev d0$$ .*/\1/p"
 }
 there() { [ -n "$(on_dummy "$@")" ]; }
 in_moved() { ip netns exec "$ns" "$@"; }
 wait_check 60 "a device by netdevs=" there
-# Up to 6.12 it wants the port of the initial namespace as it loads, which ours has
+# Up to 6.12 it needs the port in the initial namespace when loaded, which ours occupies
 if insert rdma_rxe; then
 	dev=$(on_dummy)
 	echo 5 0x8001 > "$IB/$dev/partitions/1/pkeys"
 	echo 9 > "$IB/$dev/ttl/1/ttl"
-	# A program takes as long to begin as our device to be back: this one has begun
+	# Starting a program takes as long as our device takes to return: start it beforehand
 	mkfifo "$WORK/mover"
 	ip -batch "$WORK/mover" &
 	mover=$!

@@ -27,7 +27,7 @@ sent_by() {
 	traffic_end run 60
 	echo "$(($(tx va1) - one)) $(($(tx va2) - two))" > "$WORK/sent"
 }
-# Bonds send a little by themselves (ARP, IPv6): whoever carries has far more.
+# Bonds send a little by themselves (ARP, IPv6): the member in use sends far more.
 mostly() { # mostly 1|2 WHAT
 	local one two
 	read -r one two < "$WORK/sent"
@@ -232,19 +232,19 @@ check_fails "a long name" ecmp la1 "abcdefghijklmnop$(printf %0128d 0)"
 check_match "says what it takes" 'takes the name of another Ethernet netdev' "$(kernel_log)"
 become "nothing has changed" "la1 la2" va1 va2
 for host in a b; do
-	# Addresses of one netdev are reached by both: routes as routers would give.
+	# Both netdevs reach the addresses of either one: routes as routers would announce.
 	"in_$host" sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
 	for i in 1 2; do "in_$host" sysctl -qw net.ipv4.conf.v$host$i.rp_filter=0; done
 done
 in_a ip route add 10.9.1.2/32 nexthop dev va1 nexthop dev va2 || say "no multipath: both are on link"
 in_b ip route add 10.9.1.1/32 nexthop dev vb1 nexthop dev vb2
 show ecmp la1 va2
-# Of two LAGs the one that is made first has the first name.
+# Of two LAGs the one created first has the first name.
 become "joined" "roce_lag0 none" va1 va2
 show ecmp lb1 vb2
-# Neighbour entries of both ways first: whom an ARP request reaches late is not our subject.
-# The answer to a ping comes by whichever netdev the other host's route chooses, so its
-# coming by this one says nothing.
+# Resolve neighbours in both directions first: late answers to ARP requests are not of interest
+# here. The answer to a ping may arrive on either netdev, as the other host's route decides, so
+# its arrival on this one proves nothing.
 knows() { # knows HOST DEV ADDRESS
 	"in_$1" ping -c1 -W1 -I "$2" "$3" > /dev/null
 	"in_$1" ip neigh show "$3" dev "$2" | grep -q lladdr
@@ -264,7 +264,7 @@ for type in v1 v2; do
 	busywait 60 gid_index roce_lag1 $type 10.9.1.2
 	ia=$(gid_index roce_lag0 $type 10.9.1.1) ib=$(gid_index roce_lag1 $type 10.9.1.2)
 	CAPTURE_IF=vb2 capture_start "$WORK/cap"
-	# Routes join the two: v1, which has none, stays with the first.
+	# Routes join the two: v1, which uses none, stays on the first.
 	sent_by --flow-label 3 && mostly ${type#v} "$type: an odd flow label"
 	capture_stop
 	if [ $type = v2 ]; then

@@ -15,7 +15,7 @@ only_ours
 setup_pair 9000
 for type in v1 v2; do
 	ia=$(gid_index "$DEV_A" $type $IP4_A) ib=$(gid_index "$DEV_B" $type $IP4_B)
-	# 7 retries in 29 s: a busy machine takes its time between down and up.
+	# 7 retries in 29 s: a busy machine may take long between down and up.
 	traffic_start flap "$ia" "$ib" --seconds 600 --timeout 18 --least 10
 	for _ in 1 2; do
 		show_b ip link set "$IF_B" down

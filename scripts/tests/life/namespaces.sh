@@ -18,10 +18,10 @@ only_ours
 
 PORT=23000 INITIAL=
 netns_mode() { rdma system show netns | grep -oE 'shared|exclusive'; }
-set_mode() { rdma system set netns "$1"; }	# refused while there are namespaces
+set_mode() { rdma system set netns "$1"; }	# fails while namespaces exist
 end_exclusive() { teardown_pair; ip netns del "$INITIAL" 2> /dev/null; busywait 60 set_mode shared; }
 in_init() { "$@"; }
-sees() { # sees a|b|init DEVICE: it is in that namespace's list
+sees() { # sees a|b|init DEVICE: it is listed in that namespace
 	"in_$1" rdma dev show 2> /dev/null | grep -q ": $2:"
 }
 not() { ! "$@"; }
@@ -105,7 +105,7 @@ end_exclusive
 check "mode at last" shared "$(netns_mode)"
 
 : "a VLAN in another namespace, with an index that is another netdev's here"
-# What it is in its own namespace, $1 is in the device's.
+# Index and name of the VLAN in its own namespace are those of $1 in the device's.
 vlan_elsewhere() {
 	local index=7007 ns=rhca-vlan-$$ gid
 
@@ -151,7 +151,7 @@ teardown_pair
 
 : "a netdev that moves while its device is made"
 setup_wire 1500
-stray() { # a device that was left without a netdev, or on one that has moved
+stray() { # a device left without a netdev, or on one that has moved
 	rdma link show 2> /dev/null | grep "race$$" | grep -v "netdev $IF_A"
 }
 for delay in 0 0.002 0.005 0.01 0.02; do
@@ -174,22 +174,22 @@ is_nowhere() { not sees init "$1" && not sees a "$1" && not sees b "$1"; }
 on_the_way=0 ttl=0
 mkfifo "$WORK/mover"
 always="0 0.002 0.004 0.008 0.016 0.04"
-# Where a program takes long to begin, these are followed by longer ones until one fits.
+# If programs start slowly, longer delays follow until one fits.
 for delay in $always 0.05 0.065 0.085 0.11 0.14 0.18 0.24 0.31 0.4 0.52 0.68 0.88 1.1 1.5; do
 	[[ $on_the_way = 0 || " $always " = *" $delay "* ]] || break
 	in_a rdma link add "move$$" type roce netdev "$IF_A" || fail "refused"
-	# As in the round before: a device ended then because its netdev moved, not by its user
+	# As set in the round before: that device ended because its netdev moved, not by its user
 	check "TTL (after $delay s)" "$ttl" "$(cat "$IB/move$$/ttl/1/ttl")"
 	ttl=$((ttl + 1))
 	echo $ttl > "$IB/move$$/ttl/1/ttl"
-	# To begin takes longer than to move: this one has begun when it is told
+	# Starting a program takes longer than the move: start it before the command is sent
 	ip -n "$NS_A" -batch "$WORK/mover" &
 	mover=$!
 	exec {told}> "$WORK/mover"
 	rdma dev set "move$$" netns "$NS_B" 2> "$WORK/set" &
 	setter=$!
 	sleep $delay
-	# Under way, and with success: it ends behind the beginning of the netdev's move
+	# In progress, and successful: it ends after the netdev's move starts
 	kill -0 $setter 2> /dev/null && under_way=1 || under_way=0
 	echo "link set $IF_A netns $NS_B" >&"$told"
 	exec {told}>&-

@@ -4,10 +4,10 @@
 # tier: full
 # timeout: 900
 #
-# Module parameter netdevs=: names, shell patterns, several; eth1+eth2 makes one device of
-# two ports, each with its own state, GID table and counters. Settings follow a netdev to
-# another namespace, a device removed by the user is not created again, and netdevs in
-# namespaces owned by users get no device automatically.
+# Module parameter netdevs=: names, shell patterns, several; eth1+eth2 makes one device of two
+# ports, each with its own state, GID table and counters. Settings follow a netdev to another
+# namespace, a device removed by the user is not created again, and netdevs in namespaces owned
+# by users get no device automatically.
 #
 #   initial namespace:  n0 === n1   n2 === n3   other0 === other1
 
@@ -43,14 +43,14 @@ check_match "its name" '^link (roce|roce[0-9]+|rocex)' "$(rdma link show | grep 
 reload_driver 'netdevs=n?,other0' || die "does not load with a pattern"
 busywait 60 are "n0 n1 n2 n3 other0"
 check "netdevs=n?,other0" "n0 n1 n2 n3 other0" "$(devices_on)"
-# Devices are numbered in the order in which they are made.
+# Devices are numbered in the order of their creation.
 in_order() {
 	rdma link show | sed -n 's/.*netdev \([^ ]*\).*/\1/p' |
 		while read -r n; do cat "/sys/class/net/$n/ifindex"; done | sort -nC
 }
 check_ok "they are made in the order of their netdevs" in_order
 
-# A netdev that appears later is served too, one that goes takes its device along.
+# A netdev that appears later is served too; removing one removes its device.
 show ip link add n4 type veth peer name later0
 defer "ip link del n4"
 busywait 60 are "n0 n1 n2 n3 n4 other0"
@@ -60,15 +60,15 @@ busywait 60 are "n0 n1 n2 n3 other0"
 check "and goes again" "n0 n1 n2 n3 other0" "$(devices_on)"
 
 : "a netdev that moves to another namespace and back"
-here_on() { # here_on NETDEV: its device, by the netdev's name in whichever namespace
+here_on() { # here_on NETDEV: its device, by the netdev's name in any namespace
 	local dir
 	for dir in "$IB"/*/; do
 		grep -qx "$1" "$dir/parent" 2> /dev/null && { basename "$dir"; return 0; }
 	done
 	return 1
 }
-# Rules are followed in the order in which netdevs appear: when a later one has its
-# device, nothing is under way for those before.
+# Rules are applied in the order in which netdevs appear: when a later one has its device,
+# nothing is pending for earlier ones.
 rules_are_followed() {
 	show ip link add nf type dummy || die "no dummy"
 	busywait 60 here_on nf || fail "no device on nf"
@@ -86,7 +86,7 @@ moved() { dev=$(here_on n0) && ip netns exec "$ns" rdma link show | grep -q 'net
 wait_check 60 "its device in the other namespace" moved
 check "TTL there" 9 "$(cat "$IB/$dev/ttl/1/ttl")"
 check "partitions there" "$pkeys" "$(cat "$IB/$dev/partitions/1/pkeys")"
-# Some of these moves come while the device is being made that the one before has asked for
+# Some of these moves happen while the device requested by the previous move is being created
 for _ in $(seq 20); do
 	ip -n "$ns" link set n0 netns 1
 	sleep 0.0$((RANDOM % 5))
@@ -215,7 +215,7 @@ for port in 1 2; do
 	check_match "port $port has its own counters" '[1-9]' "$(ls $IB/"$dev"/ports/$port/hw_counters | wc -l)"
 done
 
-# Nonsense: refused or said, never a crash.
+# Invalid values are rejected or logged, and never crash.
 for value in 'n0+n0' '+' 'n0+' ',,,' "$(printf 'x%.0s' {1..300})"; do
 	remove_driver roce_hca
 	log_mark "netdevs=${value:0:20}"

@@ -4,8 +4,8 @@
 # tier: full
 # timeout: 900
 #
-# UDP port 4791 is in use in a's namespace: the log says so and names the remedy, v1 works,
-# and once the port is free a new device has v2, too.
+# UDP port 4791 is in use in a's namespace: the log says so and names the remedy, v1 works, and
+# once the port is free a new device supports v2, too.
 #
 #   a: a process on UDP 4791  ====== veth ======  b
 

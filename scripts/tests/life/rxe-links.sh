@@ -53,15 +53,15 @@ cp "$TOP/Documentation/samples/modprobe-rxe.conf" /etc/modprobe.d/roce-hca-rxe.c
 [ -z "${RHCA_PARAMS-}" ] || echo "options roce_hca $RHCA_PARAMS" >> /etc/modprobe.d/roce-hca-rxe.conf
 defer 'rm /etc/modprobe.d/roce-hca-rxe.conf'
 defer 'modprobe -r roce_hca'
-# Nobody makes the file in an emulated machine, and one of them opens it.
+# An emulated machine has no udev to create the file, and one of the tests opens it.
 [ -e /dev/net/tun ] || { mkdir -p /dev/net; mknod /dev/net/tun c 10 200; }
-# theirs MAKEFILE: VERSION.PATCHLEVEL of the kernel that they are of
+# theirs MAKEFILE: VERSION.PATCHLEVEL of the kernel that the selftests belong to
 theirs() {
 	sed -n 's/^\(VERSION\|PATCHLEVEL\) = //p' "$1" | paste -s -d .
 }
 for test in "$SELFTESTS"/*.sh; do
 	name=$(basename "$test" .sh)
-	# Devices of one name in two namespaces are what ib_core of that kernel can.
+	# Equal device names in two namespaces need the ib_core of that kernel.
 	if [ "$name" = rxe_netns_names ] &&
 		[[ "$(uname -r)" != "$(theirs "$SELFTESTS/../../../../Makefile")".* ]]; then
 		say "not run: $name, which is for a newer ib_core"

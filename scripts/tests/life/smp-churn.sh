@@ -6,14 +6,14 @@
 # every: 3
 # timeout: 900
 #
-# Threads on all processors create, use and destroy objects of the same two devices at once,
-# and packets are received on any processor. See scripts/fuzz/src/smp.c for the checks.
-# First undisturbed; then while links flap, addresses, MTUs, VLANs and VRFs change and
-# packets are lost; while devices are removed; finally while a whole host is removed. A
-# missing wait of a fence shows in the second part, where each use of memory takes a while,
-# and elsewhere only by chance: see take_memory_away_often().
+# Threads on all processors create, use and destroy objects of the same two devices at once, and
+# packets are received on any processor. See scripts/fuzz/src/smp.c for the checks. First
+# undisturbed; then while links flap, addresses, MTUs, VLANs and VRFs change and packets are
+# lost; while devices are removed; finally while a whole host is removed. A fence that does not
+# wait shows in the second part, where each use of memory takes a while, and only by chance
+# elsewhere (see take_memory_away_often()).
 #
-# RHCA_CHURN_SECONDS (default 20) of each, RHCA_FUZZ_SEED
+# RHCA_CHURN_SECONDS (default 20) for each part, RHCA_FUZZ_SEED
 #
 #   a (ra$$)  ====== veth ======  b (rb$$)
 

@@ -6,11 +6,11 @@
 # every: 3
 # timeout: 600
 #
-# The threads of smp-churn.sh on two LAGs: members fail over, lose their link and change
-# places; the LAGs end and are created again, with threads on the replaced devices; finally
-# the host is removed with its bond. In each mode in which a LAG transmits differently.
+# The threads of smp-churn.sh on two LAGs: members fail over, lose their link and change places;
+# the LAGs end and are created again, with threads on the replaced devices; finally the host is
+# removed with its bond. In each mode in which LAGs transmit differently.
 #
-# RHCA_CHURN_SECONDS (default 4) of each, RHCA_FUZZ_SEED
+# RHCA_CHURN_SECONDS (default 4) for each part, RHCA_FUZZ_SEED
 
 . "$(dirname "$0")/../lib/lib.sh"
 . "$LIB/lag-lib.sh"
@@ -36,7 +36,7 @@ lags_are_there() {
 }
 lags_end() { become "$1" "la1 la2 lb1 lb2" va1 va2 vb1 vb2; }
 
-# One change on a host that leaves the LAG a LAG
+# One change on a host after which the LAG is still one
 member_change() { # member_change a|b
 	local member=v$1$((RANDOM % 2 + 1)) bond=$BOND_A
 	[ "$1" = a ] || bond=$BOND_B
@@ -49,8 +49,8 @@ member_change() { # member_change a|b
 	sleep 0.0$((RANDOM % 10))
 } 2> /dev/null
 
-# There is no switch between the hosts: with one active member each, they hear each
-# other only if both use the same wire.
+# There is no switch between the hosts: with one active member each, they reach each other only
+# if both use the same wire.
 members_well_again() { # members_well_again MODE
 	local i
 	for i in 1 2; do
@@ -66,7 +66,7 @@ members_well_again() { # members_well_again MODE
 	wait_check 60 "$1: the hosts hear each other again" in_a ping -c1 -W1 $IP4_B
 }
 
-# A member leaves the bond and takes the LAG with it, and is back before its end is done
+# A member leaves the bond, which ends the LAG, and returns before that is done
 member_swap() { # member_swap a|b
 	local member=v$1$((RANDOM % 2 + 1)) bond=$BOND_A
 	[ "$1" = a ] || bond=$BOND_B

@@ -39,7 +39,7 @@ defer 'remove_driver rdma_rxe'
 show rdma link add "$KEEP" type rxe netdev "k0$$" || die "no rxe"
 
 other_there() { [ -e "$IB/$RXE" ]; }
-ours_on() { # ours_on NETDEV: the device of ours, if there is one
+ours_on() { # ours_on NETDEV: our device on it, if any
 	local dev
 	for dev in "$IB"/*; do
 		[ -e "$dev/backend" ] && [ "$(cat "$dev/parent")" = "$1" ] && basename "$dev"
@@ -62,7 +62,7 @@ peer_served() { DEV_P=$(ours_on "$PEER"); [ -n "$DEV_P" ]; }
 busywait 60 peer_served || die "no device on $PEER"
 check "no stand-in beside rdma_rxe" "" "$(ours_on "$WIRE")"
 make_device_nodes
-# What the CM of the peer asks for has to be RoCE v1, too.
+# Connection requests of the peer must use RoCE v1, too.
 check_ok "the peer's CM speaks RoCE v1" "$TOP/tools/user/cma_roce_mode" -d "$DEV_P" -p 1 -m 1
 rping -s -P -a 0.0.0.0 -p 7900 > "$WORK/server" 2>&1 &
 server=$!
@@ -85,7 +85,7 @@ for round in $(seq $ROUNDS); do
 	check "round $round: the other side's status" 0 $?
 	check_ok "round $round: the old server is reached" reach_server
 
-	# It gives way under traffic, and who polls is told.
+	# It makes room under traffic, and processes that poll are notified.
 	PORT=$((PORT + 1))
 	timeout 120 ibv_rc_pingpong -d "$DEV" -g "$(gid_index "$DEV" v1 $IP4_A)" -p $PORT -n 100000000 > "$WORK/srv" 2>&1 &
 	pid=$!
@@ -104,22 +104,22 @@ for round in $(seq $ROUNDS); do
 	wait $client
 done
 
-# Down: nobody to stand in for. Up again: somebody.
+# While the netdev is down no stand-in is created; once it is up, one is.
 show ip link set "$WIRE" down
 show rdma link del "$RXE"
 show ip link set "$WIRE" up
 wait_check 60 "a netdev that comes up gets its stand-in" is_there
 check_match "the log says so" 'stands in' "$(kernel_log)"
 
-# Down it keeps its stand-in, until the other driver has a device there again.
+# When down, it keeps its stand-in until the other driver has a device there again.
 show ip link set "$WIRE" down
 check "down it has its stand-in still" 0 "$([ -n "$(ours_on "$WIRE")" ]; echo $?)"
 show rdma link add "$RXE" type rxe netdev "$WIRE" || die "rdma_rxe does not return"
 wait_check 60 "down it gives way, too" is_gone
 show ip link set "$WIRE" up
 
-# A port of a bond: the adapter may have one device for all of the bond's ports, and
-# takes their packets. Nobody stands in while it is one.
+# A port of a bond: the adapter may have one device for all of the bond's ports, and gets their
+# packets. No stand-in is created while it is one.
 BOND=sb$$
 if show ip link add "$BOND" type bond; then
 	defer "ip link del $BOND"
@@ -127,7 +127,7 @@ if show ip link add "$BOND" type bond; then
 	show ip link set "$WIRE" master "$BOND" || die "no port of a bond"
 	show ip link set "$BOND" up
 	show rdma link del "$RXE"
-	sleep 3		# the debounce, and as long again
+	sleep 3		# the debounce time, and as long again
 	check "no stand-in on a port of a bond" "" "$(ours_on "$WIRE")"
 	show ip link set "$WIRE" nomaster
 	show ip link set "$WIRE" up
@@ -136,7 +136,7 @@ else
 	echo "# no bonding here: not tried on a port of a bond"
 fi
 
-# What its user asks for there gives way and comes back as well.
+# A device that its user requested there makes room and returns as well.
 ! other_there || show rdma link del "$RXE"
 wait_check 60 "a stand-in again" is_there
 show rdma link del "$DEV" || die "$DEV stays"

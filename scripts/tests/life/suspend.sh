@@ -5,10 +5,10 @@
 # every: 3
 # timeout: 900
 #
-# The machine is suspended and resumed under checked traffic: devices and queue pairs
-# remain, and nothing is lost. It does all but sleep (pm_test), which would lose its root;
-# for the rest a module keeps the root, see scripts/vm/stay_awake. tools/connectx-model has
-# a real sleep, with the root in memory.
+# The machine is suspended and resumed under checked traffic: devices and queue pairs remain,
+# and nothing is lost. It does all but sleep (pm_test), as sleep would lose its root; during the
+# rest a module keeps the root available, see scripts/vm/stay_awake. tools/connectx-model has a
+# real sleep, with the root in memory.
 #
 #   a (ra$$)  ====== veth ======  b (rb$$)
 

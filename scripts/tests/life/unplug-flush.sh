@@ -19,13 +19,13 @@ setup_pair 1500
 other=rhca-c-$$
 ip netns add "$other"
 defer ip netns del "$other"
-again() { # the pair anew after one of its devices or netdevs went
+again() { # set up the pair again after one of its devices or netdevs was removed
 	teardown_pair
 	setup_wire 1500
 	add_links
 }
 
-# Here uverbs is loaded first in any case; elsewhere because we need a symbol of it
+# uverbs is always loaded first here; elsewhere because the module uses a symbol of it
 [ ! -e /sys/module/ib_uverbs/refcnt ] ||
 	check "roce_hca depends on uverbs" yes "$([ -e /sys/module/ib_uverbs/holders/roce_hca ] && echo yes)"
 
@@ -48,8 +48,8 @@ for way in link-del netdev-del netdev-move netns-del; do
 	again
 done
 
-# A verb is called meanwhile, which waits for a second at most: no time for a machine
-# that stands still.
+# A verb is called meanwhile, which waits for a second at most: too short for a machine that
+# stalls.
 if ! emulated; then
 	for try in 1 2 3 4 5 6 7 8 9 10; do
 		in_a timeout -k 1 150 $PYTHON "$HERE/unplugged.py" --late "$IF_A" 10.9.0.99 \

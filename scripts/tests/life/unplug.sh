@@ -15,7 +15,7 @@
 only_ours   # the in-tree driver hangs here as long as a process holds the device
 
 setup_pair 9000
-again() { # the pair anew after one of its devices or netdevs went
+again() { # set up the pair again after one of its devices or netdevs was removed
 	teardown_pair
 	setup_wire 9000
 	add_links
@@ -34,7 +34,7 @@ for type in v1 v2; do
 			check "$type: no socket listens on 4791 any more" "" "$(sockets)"
 			;;
 		netns-del)
-			# Nobody is in the namespace: its end takes the netdev along.
+			# No process is in the namespace: its end removes the netdev.
 			within 60 "$type: ip netns del under traffic" ip netns del "$NS_A"
 			;;
 		both-del)

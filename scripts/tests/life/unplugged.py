@@ -37,23 +37,23 @@ RECVS = 1000
 SENDS = 20
 LATE = 10
 
-PATIENCE_S = 60 * verbs.SLOW    # for the device to go, of all QPs together
-GRACE_S = 5 * verbs.SLOW        # to poll what has completed before it went
+PATIENCE_S = 60 * verbs.SLOW    # for the device to be removed, for all QPs together
+GRACE_S = 5 * verbs.SLOW        # to poll requests completed before its removal
 TOO_EARLY = 3
 
-# For the ioctl that enters an address into the ARP table
+# For the ioctl that adds an address to the ARP table
 SIOCSARP, ARPHRD_ETHER, ATF_COM_PERM = 0x8955, 1, 0x06
 
 
 class Device:
-    """Whose completions are polled for until it has gone, and a little longer."""
+    """A device whose completions are polled until it is gone, and a little longer."""
 
     def __init__(self, name):
         self.name = name
         self.until, self.gone = time.monotonic() + PATIENCE_S, False
 
     def completions(self, end, number):
-        """Of an end, until they are all there or nothing can come any more."""
+        """Completions of an end, until all have arrived or none can arrive any more."""
         done = end.wait(number, 0)
         while len(done) < number and time.monotonic() < self.until:
             done += end.wait(number - len(done), 0.1)
@@ -69,7 +69,7 @@ def post_receives(end, number, first=0):
 
 
 def close_all(ends):
-    """The device is gone: nothing to close, and nothing that hangs."""
+    """Closing objects of a removed device neither fails nor hangs."""
     start = time.monotonic()
     for end in ends:
         try:
@@ -84,7 +84,7 @@ def in_each_state(name, index):
     for state in ('INIT', 'RTR', 'RTS', 'ERR'):
         end = verbs.End(name, index, depth=RECVS)
         nobody = dict(end.info(), qpn=0xfffffe)
-        # No acknowledgement timeout: only the end of the device completes the sends.
+        # No ACK timeout: only the device's removal completes the sends.
         end.connect(nobody, timeout=0, state='RTS' if state == 'ERR' else state)
         if state == 'ERR':
             end.modify('ERR')

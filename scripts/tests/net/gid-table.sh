@@ -21,7 +21,7 @@ table() { gids "$DEV_A"; }
 count() { table | wc -l; }
 count_is() { [ "$(count)" = "$1" ]; }
 expect_count() { # expect_count N WHAT
-	# It may pass through that number on its way to another.
+	# The number may be reached temporarily, on the way to another.
 	stays() { count_is "$1" && sleep 0.3 && count_is "$1"; }
 	wait_check 60 "$2: $1 entries" stays "$1" || table
 }

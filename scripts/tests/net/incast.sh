@@ -5,8 +5,8 @@
 # every: 3
 # timeout: 300
 #
-# Several senders into one port of a switch that is slower than their sum and has a short
-# queue. All make progress and share the bandwidth. The picture is in incast-lib.sh;
+# Several senders to one port of a switch that is slower than their sum and has a short queue.
+# All make progress and share the bandwidth. For the topology see incast-lib.sh;
 # scripts/bench/incastbench has more rows, each compared with TCP.
 
 . "$(dirname "$0")/../lib/lib.sh"
@@ -33,9 +33,9 @@ incast() {
 	incast_end
 	check "$label: senders that were heard" "$senders" "$(wc -l < "$WORK/table")"
 	check "$label: senders that failed" 0 "$failed"
-	# More than there is cannot have come, but for the bucket and what had waited in the
-	# receiver's backlog: 1000 packets are 3 %. How much more than half is the machine's
-	# affair as well: incastbench compares with TCP
+	# Apart from the bucket and the receiver's backlog, not more than the wire's rate can
+	# have arrived: 1000 packets are 3 %. How much more than half it is also depends on the
+	# machine: incastbench compares with TCP
 	check "$label: half of the port is used, and not more than there is" yes \
 		"$(awk -v got="$goodput" 'BEGIN { print (got > 0.5 && got < 1.05) ? "yes" : got }')"
 	check "$label: senders with less than a tenth of their share" "" \
@@ -48,7 +48,7 @@ incast() {
 incast_up 9
 incast 2 0.8 "100 packets" pfifo limit 100
 incast 8 0.8 "100 packets" pfifo limit 100
-# So long a queue is filled and emptied few times in some seconds
+# So long a queue fills and empties only a few times within some seconds
 incast 8 0.4 "1000 packets" pfifo limit 1000
 
 : "a port that marks: CNPs slow the senders down before it drops"

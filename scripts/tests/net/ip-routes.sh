@@ -20,8 +20,8 @@ ipsec_setup
 
 # --- MTU -----------------------------------------------------------------------------
 
-# Of an MTU of 4200 a path MTU of 4096 leaves 40 bytes with IPv6, and a tunnel takes 73.
-# The first packet of a message has a header more.
+# With an MTU of 4200 and IPv6, a path MTU of 4096 leaves 40 bytes; a tunnel needs 73. The first
+# packet of a message has one more header.
 too_long() { hw_counter "$DB" tx_dropped_too_long; }
 MODE=tunnel SELECTOR=''
 for row in "1 netdev $DEV_A $DEV_B" "7 VLAN $DEV_A $DEV_B" "5 bond la$$ lb$$"; do
@@ -42,8 +42,8 @@ done
 # tags: "untagged N, tagged M" of what left host b for UDP 4791
 tags() { echo "untagged $(count_packets b 'udp.dstport == 4791 && !vlan'), tagged $(count_packets b 'udp.dstport == 4791 && vlan')"; }
 
-# RoCE's source ports, A17.4.5: datagrams have one a pair of QPs, and a route serves many pairs.
-# (An IPv4 route that prohibits does not do so where the netdev is given.)
+# RoCE's source ports, A17.4.5: datagrams use one per pair of QPs, and one route serves many
+# pairs. (An IPv4 route of type prohibit has no effect if the netdev is given.)
 no_route() { hw_counter "$DB" tx_dropped_no_route; }
 on 7 "$DEV_A" "$DEV_B" 6
 in_b ip -6 route add prohibit "$A" table 78
@@ -62,10 +62,10 @@ else
 	say "no rules by ports on this kernel"
 fi
 
-# Table 77 leads to host a by the netdev instead of its VLAN
+# Table 77 routes to host a over the netdev instead of its VLAN
 for prefix in 10.9.7.1/32 fd97::1/128; do
 	in_b ip route add $prefix dev vb3 table 77
-	# Who asks by ND is answered on the address's own netdev only.
+	# ND requests are answered only on the netdev that has the address.
 	in_b ip neigh replace "${prefix%/*}" lladdr "$(in_a cat /sys/class/net/va3/address)" dev vb3
 done
 

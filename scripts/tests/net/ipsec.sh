@@ -19,7 +19,7 @@ only_ours
 need tcpdump tshark
 ipsec_setup
 
-# protected: with a policy and no state, with states, and what comes in clear
+# protected: with a policy and no state, with states, and packets received in clear
 protected() {
 	local before
 
@@ -30,7 +30,7 @@ protected() {
 	no_ping_pong "$WHAT, no state: the program fails" -n 3
 	heard
 	check "$WHAT, no state: packets in clear, ESP" "0 0, 0 0" "$CLEAR_a $ESP_a, $CLEAR_b $ESP_b"
-	# Over IPv6 ib_core asks for such a route as well, and the QP gets no address.
+	# Over IPv6 ib_core also looks up such a route, so the QP gets no address.
 	if [ "$before" != "$(filtered)" ] || grep -qi 'modify QP' "$WORK/cli" "$WORK/srv"; then
 		pass "$WHAT, no state: tx_dropped_filtered counts"
 	else
@@ -59,7 +59,7 @@ for row in "1 netdev $DEV_A $DEV_B" "7 VLAN $DEV_A $DEV_B" "5 bond la$$ lb$$"; d
 	read -r n name da db <<< "$row"
 	for family in $families; do
 		on "$n" "$da" "$db" "$family"
-		# As IKE daemons have it for two hosts, and for one protocol
+		# As IKE daemons set it up for two hosts, and for one protocol
 		SELECTOR='' MODE=transport WHAT="IPv$family, $name, transport"
 		protected
 		! emulated || [ "$name" = VLAN ] || continue

@@ -53,7 +53,7 @@ for group in 239.9.1.1 $V6 33:33:ef:09:01:02 01:00:5e:09:01:01; do
 done
 
 : "what is joined, and what goes while QPs are attached"
-hold() { # hold GROUP: a process at b that is attached to it
+hold() { # hold GROUP: a process at b attached to it
 	rm -f "$WORK/hold"
 	$PYTHON "$LIB/mcast.py" --hold "$DEV_B" "$(gid_index "$DEV_B" v2 $IP4_B)" "$1" > "$WORK/hold" 2>&1 &
 	HOLDER=$!

@@ -10,7 +10,7 @@
 # and rdma_cm connections, and is removed with its netdev. A netdev without IP is refused
 # with a message, and so is a tunnel if only v1 is enabled.
 #
-# RHCA_KINDS="team ppp" tries these rows only: on an emulated machine each takes a minute.
+# RHCA_KINDS="team ppp" selects these rows: on an emulated machine each takes a minute.
 #
 #   a: ka$$ over va$$  ====== veth ======  b: kb$$ over vb$$
 
@@ -23,7 +23,7 @@ PORT=21000
 
 load_driver
 setup_wire 9000
-# Modules of tunnels otherwise bring a netdev each (tunl0, gre0, ...), and keep it.
+# Otherwise modules of tunnels create a netdev each (tunl0, gre0, ...), which remains.
 FALLBACK=/proc/sys/net/core/fb_tunnels_only_for_init_net
 defer "echo $(cat $FALLBACK) > $FALLBACK"
 echo 2 > $FALLBACK
@@ -39,7 +39,7 @@ if [ -d /sys/module/ppp_generic ] && [ ! -e /dev/ppp ]; then
 	mknod /dev/ppp c 108 0
 fi
 
-# --- making them --------------------------------------------------------------------
+# --- creating netdevs ---------------------------------------------------------------
 
 # over KIND OPTION...: one at each end, on the wire's netdevs
 over() {
@@ -55,7 +55,7 @@ tunnel() {
 # master KIND OPTION...: with the wire's netdev as its port
 master() {
 	in_a ip link add "$KA" type "$@" && in_b ip link add "$KB" type "$@" || return 1
-	# Of the modes that need no teamd one that gives its port the team's address
+	# Of the modes that need no teamd, one that gives its port the team's address
 	[ "$1" != team ] || {
 		in_a teamnl "$KA" setoption mode roundrobin
 		in_b teamnl "$KB" setoption mode roundrobin
@@ -66,7 +66,7 @@ master() {
 	in_b ip link set "$IF_B" up
 }
 
-# on_vlan: a bridge over a VLAN of the wire's netdev, as hosts of guests have it
+# on_vlan: a bridge over a VLAN of the wire's netdev, as on hosts of guests
 on_vlan() {
 	in_a ip link add link "$IF_A" name "$IF_A.7" type vlan id 7 || return 1
 	in_b ip link add link "$IF_B" name "$IF_B.7" type vlan id 7 || return 1
@@ -91,8 +91,7 @@ wireguard() {
 		peer "$(echo "$key_a" | wg pubkey)" endpoint $IP4_A:5182 allowed-ips 0.0.0.0/0,::/0
 }
 
-# In L3 mode, the default. Both ends are made at once; older programs cannot name the
-# second.
+# In L3 mode, the default. Both ends are created at once; older programs cannot name the second.
 netkit() {
 	local peer
 	in_a ip link add "$KA" type netkit || return 1
@@ -114,7 +113,7 @@ ppp() { # a PPPoE session over the wire
 
 gone() { [ ! -d "$IB/$DEV_A" ] && [ ! -d "$IB/$DEV_B" ]; }
 
-# take_away: the netdevs; their devices go with them
+# take_away: remove the netdevs, and their devices with them
 take_away() {
 	[ "$KA" = lo ] && rdma link del "$DEV_A"
 	[ -z "${WIRE:-}" ] || { kill $WIRE; wait $WIRE; } 2> /dev/null
@@ -126,7 +125,7 @@ take_away() {
 	in_b ip link set "$IF_B" up
 }
 
-# Kernels before 7 let rdma_cm bind to Ethernet netdevs only.
+# Before kernel 7 rdma_cm binds to Ethernet netdevs only.
 cm_works() { [ "$KIND" != loopback ] && { [[ $VERSIONS = *v1* ]] || [[ $KIND = ipvlan || $KIND = netkit ]] || [ "$(uname -r | cut -d. -f1)" -ge 7 ]; }; }
 
 use() { # use PEER-DEVICE ADDRESS-A ADDRESS-B
@@ -145,8 +144,8 @@ use() { # use PEER-DEVICE ADDRESS-A ADDRESS-B
 		"rping -s -a $2 -p $PORT -C 3 -V -S 3000" "rping -c -a $2 -I $3 -p $PORT -C 3 -V -S 3000"
 }
 
-# later: an address that is added while the device is there, and removed again. Old
-# kernels do not let the driver take GIDs of other netdevs than Ethernet off.
+# later: an address is added while the device exists, and removed again. On old kernels the
+# driver cannot remove GIDs of netdevs other than Ethernet.
 hasnt_gid() { ! gid_index "$DEV_A" v2 "$1" > /dev/null; }
 takes_gids_off() { [ "$VERSIONS" != v2 ] || [ "$KIND" = ipvlan ] || grep -q ' roce_del_all_netdev_gids' /proc/kallsyms; }
 later() {
@@ -175,8 +174,8 @@ address() {
 	busywait 60 in_a ping -c1 -W1 "$2" || fail "$KIND: $2 does not answer ping"
 }
 
-# kind ROW VERSIONS ADDRESS-A ADDRESS-B COMMAND...: the row of the table, and how
-# to make such netdevs
+# kind ROW VERSIONS ADDRESS-A ADDRESS-B COMMAND...: the row of the table, and the command that
+# creates such netdevs
 kind() {
 	local a=$3 b=$4 peer=$DEV_B types
 
@@ -221,7 +220,7 @@ can_team() { # a team without a mode sends nothing
 	return $status
 } 2> /dev/null
 
-alone() { KB=none; "$@"; }	# one netdev, which speaks to itself
+alone() { KB=none; "$@"; }	# one netdev that talks to itself
 
 kind macvlan "v1 v2" 10.20.2.1 10.20.2.2 over macvlan mode bridge
 kind ipvlan v2 10.20.3.1 10.20.3.2 over ipvlan mode l2
@@ -263,7 +262,7 @@ KA=lo
 kind loopback "v1 v2" 10.20.16.1 - alone true
 KA=ka$$ KB=$KB_BEFORE
 
-# --- what is refused ------------------------------------------------------------------
+# --- refusals --------------------------------------------------------------------------
 
 # refused WHAT REASON NETDEV
 refused() {

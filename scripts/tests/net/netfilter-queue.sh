@@ -26,7 +26,7 @@ show_a nft -f - <<- END || skip "no nftables on this kernel"
 	}
 END
 defer "in_a nft delete table inet rhca$$"
-# What is held until a program says its word is cut, since that has not asked for blocks.
+# Blocks are segmented before a program that decides on packets, as it did not ask for GSO.
 spawn_a $PYTHON "$LIB/held.py" --pass 7 > "$WORK/held" 2>&1
 holder=$!
 defer "kill $holder"
@@ -35,7 +35,7 @@ busywait 60 grep -q bound "$WORK/held" || die "no queue: $(cat "$WORK/held")"
 queued() { in_a nft list counter inet "rhca$$" queued | sed -n 's/.*packets \([0-9]*\) .*/\1/p'; }
 frames() { in_a sh -c 'cat /sys/class/net/va[12]/statistics/tx_packets' | awk '{ sum += $1 } END { print sum }'; }
 
-# cut NETDEV ADDRESS-A ADDRESS-B: 40 messages of one packet each, at once
+# cut NETDEV ADDRESS-A ADDRESS-B: 40 messages of one packet each, sent at once
 cut() {
 	local ia ib packets blocks frames
 

@@ -39,7 +39,7 @@ for tool in ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong; do
 		PORT=$((PORT + 1))
 		before_in=$(packets in) before_out=$(packets out)
 		traffic "$tool-ipv$family" ${!a} ${!b} $PORT $tool 20
-		# 20 messages each way; acknowledgements come on top.
+		# 20 messages in each direction, plus acknowledgements.
 		check_match "$tool IPv$family: INPUT counted at least 20" '^([2-9][0-9]|[1-9][0-9]{2,})$' $(($(packets in) - before_in))
 		check_match "$tool IPv$family: OUTPUT counted at least 20" '^([2-9][0-9]|[1-9][0-9]{2,})$' $(($(packets out) - before_out))
 	done

@@ -18,14 +18,14 @@ from verbs import RETRY_EXC, SUCCESS, e
 from pyverbs.pyverbs_error import PyverbsRDMAError
 
 NAME_A, INDEX_A, NAME_B, INDEX_B = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
-SLOT = 5                # of the table; any but 0
+SLOT = 5                # of the table; not 0
 NETLINK_KOBJECT_UEVENT = 15
-QUICK = {'timeout': 15, 'retry': 1}     # 0.4 s until RC gives up: for what is to be lost
-PATIENT = {'timeout': 20, 'retry': 7}   # a busy machine may stall: for what is to arrive
+QUICK = {'timeout': 15, 'retry': 1}     # RC gives up in 0.4 s: for packets to be lost
+PATIENT = {'timeout': 20, 'retry': 7}   # a busy machine may stall: for packets to arrive
 
 
 def check(what, expected, got):
-    """Tuples are values here, not choices."""
+    """Tuples are values here, not alternatives."""
     return verbs.check(what, repr(expected), repr(got))
 
 
@@ -34,7 +34,7 @@ def path(name, file):
 
 
 def table(name, *lines):
-    """One write; errno."""
+    """Write a value; returns errno."""
     try:
         with open(path(name, 'partitions/1/pkeys'), 'w') as file:
             file.write(','.join(lines))
@@ -54,7 +54,7 @@ def counter(name, which):
 
 
 def grows(name, which, before, seconds=60):
-    """Whether the counter goes above a value in time."""
+    """Whether the counter exceeds a value in time."""
     end = time.monotonic() + seconds * verbs.SLOW
     while counter(name, which) <= before:
         if time.monotonic() > end:
@@ -78,7 +78,7 @@ def arrives(what, a, b):
 
 
 def is_lost(what, a, b, name, which):
-    """Nothing comes out at b, and the counter of that device says why."""
+    """Nothing is delivered at b, and its device's counter shows why."""
     before = counter(name, which)
     b.post_recv([(0, 300)])
     a.post_send('SEND', [(0, 60)])
@@ -92,7 +92,7 @@ def matrix():
     for ours, theirs, hears in (
             (0x8001, 0x8001, True), (0x8001, 0x8002, False), (0x0001, 0x0001, False),
             (0x0001, 0x8001, True), (0x8001, 0x0001, True), (0xffff, 0x8001, False)):
-        # Index 0 must not help: 0xffff stands there on both sides.
+        # The default P_Key at index 0 of both must not help.
         at = SLOT if ours != 0xffff else 0
         table(NAME_A, '0 0', f'{SLOT} {ours:#06x}')
         table(NAME_B, f'0 {"0" if at else "0xffff"}', f'{SLOT} {theirs:#06x}')
@@ -113,7 +113,7 @@ def revocation():
         table(name, f'{SLOT} 0x8001')
     for kind in ('UC', 'UD', 'RC'):
         a, b = ends(kind)
-        # A lost request is the end of RC, and soon: it has a second pair for that
+        # A lost request ends an RC connection soon: use a second pair for it
         lost_a, lost_b = ends(kind, QUICK) if kind == 'RC' else (a, b)
         arrives(f'{kind} before', a, b)
         table(NAME_B, f'{SLOT} 0x8002')
@@ -154,7 +154,7 @@ def refusals():
 
 
 class Uevents:
-    """What the kernel tells udev of RDMA devices."""
+    """Uevents of RDMA devices."""
 
     def __init__(self):
         self.sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_KOBJECT_UEVENT)
@@ -171,13 +171,13 @@ class Uevents:
 
 
 def events():
-    """The users hear of the change, the administrator of the violation."""
+    """Users get an event for the change, administrators a report of the violation."""
     table(NAME_A, f'{SLOT} 0x8001')
     table(NAME_B, f'{SLOT} 0x8001')
     a, b = ends('UD')
-    time.sleep(1.1)             # the last report of the cases before
+    time.sleep(1.1)             # let the last report of earlier cases expire
     while b.async_event(0) is not None:
-        pass                    # the changes before
+        pass                    # events of earlier changes
     uevents = Uevents()
     table(NAME_B, f'{SLOT} 0x8002')
     check('the change is an event of the port', int(e.IBV_EVENT_PKEY_CHANGE), b.async_event())
@@ -192,7 +192,7 @@ def events():
     want = {'ACTION': 'change', 'SUBSYSTEM': 'infiniband', 'PORT': '1', 'PKEY': '0x8001',
             'QPN': f'{there["qpn"]:#08x}', 'SGID': here['gid'], 'DGID': there['gid']}
     got = {key: said.get(key) for key in want}
-    for key in ('SGID', 'DGID'):        # IPv6 addresses in two spellings
+    for key in ('SGID', 'DGID'):        # IPv6 addresses may be written in two ways
         want[key], got[key] = (socket.inet_pton(socket.AF_INET6, g) if g else g
                                for g in (want[key], got[key]))
     check('the uevent says what trap 257 would', want, got)

@@ -17,7 +17,7 @@ need tcpdump
 FILE=$IB/$DEV_A/partitions/1/pkeys
 put() { echo "$2" > "$IB/$1/partitions/1/pkeys"; }
 
-# refused TEXT ERRNO: that error, a line in the log, and the old table
+# refused TEXT ERRNO: writing gives that error and a line in the log, and keeps the table
 refused() {
 	local before
 	before=$(< "$FILE")

@@ -27,7 +27,7 @@ TTL = 64
 
 
 class Sender:
-    """Sends messages of lengths that nobody has used."""
+    """Sends messages of lengths not used otherwise."""
 
     def __init__(self, sender, receiver, expected, by_adapter=False):
         self.by_adapter, self.made = by_adapter, {}
@@ -46,7 +46,7 @@ class Sender:
         return ends
 
     def again(self, ends):
-        """The same connection once more."""
+        """Create the same connection once more."""
         gids, kind, route = self.made[id(ends[0])]
         for end in ends:
             self.ends.remove(end)
@@ -60,13 +60,13 @@ class Sender:
                 f.write(line + '\n')
 
     def send(self, what, ends, tclass=CLASS, ttl=TTL, pcp=None):
-        """One message, and what its packet must carry."""
+        """Send one message; record what its packet must carry."""
         if self.by_adapter:
             self.again(ends)
         self.send_old(what, ends, tclass, ttl, pcp)
 
     def send_old(self, what, ends, tclass=CLASS, ttl=TTL, pcp=None):
-        """By the connection as it is."""
+        """With the connection's own values."""
         a, b = ends
         self.length += 4
         route = {'traffic_class': CLASS} if a.type == 'UD' else {}
@@ -85,7 +85,7 @@ class Sender:
 
 
 def one_connection(s, gids):
-    """Rules of every kind come and go; the connection stays."""
+    """Rules of every kind are added and removed; the connection remains."""
     rc = s.connect(gids)
     s.send('address vector', rc)
     s.put('160')
@@ -127,14 +127,14 @@ def one_connection(s, gids):
 
 
 def who_is_concerned(s, v1, ipv4, ipv6):
-    """The rule for fd97::1 is there."""
+    """There is a rule for fd97::1."""
     over6, over1, sl6 = s.connect(ipv6), s.connect(v1), s.connect(ipv4, sl=6)
     sl0 = s.connect(ipv4, traffic_class=0)
     uc, ud = s.connect(ipv4, 'UC'), s.connect(ipv4, 'UD')
     s.send('destination over IPv6', over6, 224)
     s.send('service level before class', sl6, pcp=6)
     s.send('neither service level nor class', sl0, 0)
-    # Neither priority nor TTL of a process's datagram is an adapter's driver's to choose
+    # An adapter's driver cannot choose priority or TTL of a process's datagrams
     of_process = {'pcp': 0} if s.by_adapter else {}
     s.send('UD', ud, **of_process)
     s.put('160')

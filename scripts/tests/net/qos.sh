@@ -32,7 +32,7 @@ busywait 60 in_b ping -6 -c1 -W1 fd97::1 || die "no IPv6 ping over the VLAN"
 CLASSES=$IB/$DEV_B/tc/1/traffic_class
 TTL=$IB/$DEV_B/tc/1/ttl
 
-# Both GID indexes of a type and an address on the VLAN: b's, a's
+# Indexes of both GID types of an address on the VLAN: b's, a's
 indexes() {
 	busywait 60 gid_index "$DEV_B" "$1" "$2"
 	busywait 60 gid_index "$DEV_A" "$1" "$3"
@@ -42,7 +42,7 @@ indexes() {
 capture_out() { capture_start "$WORK/$1.pcap" -Q out; }
 list() { $PYTHON "$LIB/check-icrc.py" "$WORK/$1.pcap" --list; }
 
-# --- one capture of RC, UC and UD, and the qdisc's opinion --------------------
+# --- one capture of RC, UC and UD, and the qdisc's counters ------------------
 
 # One class for each priority
 show_b tc qdisc add dev "$IF_B" root handle 1: prio bands 8 \
@@ -65,11 +65,11 @@ for p in 1 2 3 4 5 6; do
 		"$(grep -c " pcp=$p " "$WORK/list")" "$(($(class_packets $p) - before[p]))"
 done
 
-# --- under way: classes change while a connection is busy ----------------------
+# --- classes change while a connection is busy --------------------------------
 
 capture_out busy
 traffic_start busy "$(gid_index "$DEV_A" v2 $IP4_A)" "$(gid_index "$DEV_B" v2 $IP4_B)" --seconds 600 --size 3000
-# answered: in 10 ms a machine that stalls may send nothing
+# answered: a machine that stalls may send nothing within 10 ms
 answered() {
 	local sent
 	sent=$(hw_counter "$DEV_B" tx_packets)
@@ -79,7 +79,7 @@ answered() {
 for ((i = 0; i < 100; i++)); do
 	echo 32 > "$CLASSES"
 	[ $i -gt 0 ] || answered
-	sleep 0.01	# the only CPU may be ours
+	sleep 0.01	# this process may use the only CPU
 	echo "tclass=64,dst_ip=10.9.0.0/24" > "$CLASSES"
 	echo -1 > "$CLASSES"
 	[ $i -gt 0 ] || answered
@@ -102,7 +102,7 @@ cm() {
 		"ucmatose -s $IP4_A -b $IP4_B -p $port -C 5 -S $size $*"
 }
 messages() { list cm | grep " length=$1 " | grep -o ' tclass=[0-9]* ttl=[0-9]*' | sort -u | xargs; }
-# Requests and replies of the connection manager go by QP1
+# Requests and replies of the connection manager use QP1
 mads() { list cm | grep ' dest_qpn=1 ' | grep -oE "$1=[0-9]+" | sort -u | xargs; }
 
 roce_mode_of "$DEV_B" v2
@@ -146,9 +146,9 @@ check "after a rename" "Global tclass=32, TTL 5 5" \
 	"$(cat "$IB/${DEV_B}x/tc/1/traffic_class"), TTL $(cat "$IB/${DEV_B}x/tc/1/ttl" "$IB/${DEV_B}x/ttl/1/ttl" | xargs)"
 show rdma dev set "${DEV_B}x" name "$DEV_B"
 
-# --- what the files refuse --------------------------------------------------------
+# --- writes that are refused -------------------------------------------------------
 
-# refused FILE ERROR TEXT: errno, one line in the log, the old setting stays
+# refused FILE ERROR TEXT: that errno, one line in the log, and the setting is kept
 refused() {
 	local old new got lines
 	old=$(cat "$1")

@@ -32,7 +32,7 @@ if [ -z "$NETNS" ]; then
 	ip -6 route add fd97::2/128 dev "$IF_A.7" src fd97::1 table 100
 	ip -6 route add fd97::1/128 dev "$IF_B.7" src fd97::2 table 100
 fi
-# Whom ib_core asks for a neighbour has a second to answer.
+# ib_core waits at most a second for a neighbour.
 busywait 60 in_a ping -c1 -W1 10.9.7.2 || die "no ping over the VLAN"
 busywait 60 in_a ping -6 -c1 -W1 fd97::2 || say "no IPv6 ping over the VLAN"
 
@@ -67,7 +67,7 @@ for type in $(roce_versions); do
 	done
 done
 
-# Without a VLAN no tag.
+# Without a VLAN there is no tag.
 ours && {
 	ia=$(gid_index "$DEV_A" v2 $IP4_A) ib=$(gid_index "$DEV_B" v2 $IP4_B)
 	capture_start "$WORK/cap"

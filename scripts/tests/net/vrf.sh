@@ -18,7 +18,7 @@ only_ours
 table=$((1000 + $$ % 1000))
 other4_a=192.168.77.1 other4_b=192.168.77.2
 
-enslave() { # enslave NETDEV: its IPv6 addresses go with the change
+enslave() { # enslave NETDEV: this removes its IPv6 addresses
 	show_a ip link set "$1" master red
 	in_a ip -6 addr replace $IP6_A/64 dev "$1" nodad
 }
@@ -35,7 +35,7 @@ carries() { # carries WHAT
 			"$DEV_A" "$(gid_index "$DEV_A" v2 "${!a}")" --label "$1, IPv$type, the other way, "
 	done
 }
-sockets() { # sockets NS: how many wait on UDP 4791
+sockets() { # sockets NS: number of sockets bound to UDP 4791
 	nsenter "--net=/run/netns/$1" cat /proc/net/udp /proc/net/udp6 | grep -ci ':12B7 '
 }
 
@@ -82,7 +82,7 @@ done << END
 END
 
 : "the port number is ours alone, in the VRF and outside of it"
-refused() { # refused OPTION: what bind() says
+refused() { # refused OPTION: prints the error of bind()
 	in_a $PYTHON -c "
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
