@@ -23,7 +23,7 @@ WRITE_BYTES = 124
 
 
 def rdma(*words):
-    """0, or not where the kernel refuses."""
+    """0; another value if the kernel rejects the command."""
     return subprocess.run(['rdma', 'statistic', 'qp', *words], stderr=subprocess.DEVNULL,
                           check=False).returncode
 
@@ -41,15 +41,15 @@ def read(path):
 
 
 def sent():
-    """Packets: as ib_core adds them up, and as the port does."""
-    time.sleep(0.1)         # longer than a read value is kept, and for jiffies that lag
+    """Packets: the sum that ib_core computes, and the port's own."""
+    time.sleep(0.1)         # longer than read values are cached, and than jiffies may lag
     return [read('hw_counters/tx_packets'), read('counters/port_xmit_packets')]
 
 
 def pair(qp_type='RC'):
     a = verbs.End.open(A, INDEX_A, qp_type=qp_type)
     b = verbs.End.open(B, INDEX_B, qp_type=qp_type)
-    # No ACK timeout: what a machine that stalls repeats would be counted twice.
+    # No ACK timeout: retransmissions due to a stalled machine would be counted as well.
     verbs.connect(a, b, timeout=0)
     return a, b
 

@@ -33,8 +33,8 @@ parser.add_argument('--ip6', help='an address of B')
 args = parser.parse_args()
 wire = frames.Wire(args)
 FOLDER = f'/sys/class/infiniband/{args.a}/ports/1'
-# What right packets move as well, above all the answers to some of these; and requests that
-# nobody answers, which are repeated.
+# Counters that valid packets move as well, above all by the answers to some of these; and those
+# of requests without an answer, which are retransmitted.
 TRAFFIC = ('rx_packets', 'rx_bytes', 'tx_packets', 'tx_bytes', 'lifespan',
            'tx_retransmitted_packets', 'roce_adp_retrans')
 IDLE_PSN = 100
@@ -54,7 +54,7 @@ def moved(group, before):
 
 
 def counts(what, expected, action, port=None):
-    """A frame, or what is called, moves these counters, in hw_counters and (port) in counters."""
+    """A frame, or a call, moves these counters, in hw_counters and (port) in counters."""
     hw, counters = read('hw_counters'), read('counters')
     if callable(action):
         action()
@@ -63,7 +63,7 @@ def counts(what, expected, action, port=None):
     end = time.monotonic() + 60
     while moved('hw_counters', hw) != expected and time.monotonic() < end:
         time.sleep(0.02)
-    time.sleep(0.1)         # longer than a read value is kept: nothing else moves
+    time.sleep(0.1)         # longer than read values are cached: nothing else moves
     check(f'{args.version} {what}: {expected}', expected, moved('hw_counters', hw))
     errors = {name: value for name, value in moved('counters', counters).items()
               if 'packets' not in name and 'data' not in name}
@@ -71,7 +71,7 @@ def counts(what, expected, action, port=None):
 
 
 def end(qp_type='RC', **attrs):
-    """A QP of A that the frames are aimed at; what it answers goes nowhere."""
+    """A QP of A that the frames are sent to; its answers reach no QP."""
     one = verbs.End.open(args.a, args.index_a, qp_type=qp_type, access=attrs.pop('access', verbs.FULL))
     peer = {'qpn': 0xbeef, 'gid': gid_b, 'addr': 0, 'rkey': 0}
     one.connect(peer, rq_psn=IDLE_PSN, sq_psn=IDLE_PSN, timeout=0, **attrs)
@@ -115,7 +115,7 @@ counts('Q_Key', {'rx_dropped_bad_qkey': 1},
 counts('no receive posted', {'out_of_buffer': 1}, wire.frame(datagram))
 ud.post_recv([(0, 50)])
 counts('longer than its buffer', {'resp_local_length_error': 1}, wire.frame(datagram))
-# Its buffer waits for the next one. RoCE v1 has no ECN.
+# Its receive is kept for the next datagram. RoCE v1 has no ECN.
 counts('ECN mark', {} if wire.v1 else {'np_ecn_marked_roce_packets': 1}, wire.frame(datagram[:-56], tclass=3))
 
 # --- UC, where faults are dropped
@@ -130,7 +130,7 @@ counts('UC: longer than the path MTU', {'rx_dropped_bad_length': 1, 'path_mtu_mi
 
 # --- RC
 counts('RC: executed before', {'duplicate_request': 1}, wire.frame(bth(0x04, rc_qpn, IDLE_PSN - 1) + bytes(8)))
-# Held for what is missing, and given up when that has not come for two seconds
+# Held until the missing packets arrive, and dropped if they have not within two seconds
 counts('RC: packets missing', {'out_of_sequence': 1, 'rx_held': 1, 'rx_held_dropped': 1},
        wire.frame(bth(0x04, rc_qpn, IDLE_PSN + 5) + bytes(8)))
 counts('RC: an answer to nothing', {'rx_dropped_out_of_window': 1},
@@ -153,7 +153,7 @@ counts('RC: a key of nobody', {'resp_remote_access_errors': 1},
 rc.close()
 
 
-# --- what cannot be sent
+# --- packets that cannot be sent
 def in_a(command):
     words = ['ip', 'netns', 'exec', args.netns_a] if args.netns_a else []
     return subprocess.run(words + command.split(), stderr=subprocess.DEVNULL, check=False).returncode
@@ -176,7 +176,7 @@ def gid_on(netdev):
 
 
 def unsent(what, counter, breaks, mends, sender=ud, size=8):
-    """A datagram that leaves the QP and does not leave the host."""
+    """A datagram that leaves the QP but not the host."""
     if in_a(breaks):
         print(f'# {what}: not on this kernel: {breaks}', flush=True)
         return
@@ -184,7 +184,7 @@ def unsent(what, counter, breaks, mends, sender=ud, size=8):
     check(f'{args.version} {what}: mended', 0, in_a(mends))
 
 
-# The route of an address handle is resolved with its first datagram.
+# The route of an address handle is resolved when its first datagram is sent.
 ud.remote = {'qpn': 0xbeef, 'gid': gid_b, 'addr': 0, 'rkey': 0}
 ud.post_send('SEND', [(0, 8)])
 if args.netdev_a:
@@ -200,7 +200,7 @@ if args.netdev_a:
         route = f'ip route change {subnet} dev {name} proto kernel scope link src {args.dst_ip}'
         unsent('larger than the route takes', 'tx_dropped_too_long', route + ' mtu 600', route, size=1000)
     else:
-        # Its GID goes with the VLAN, but an address handle keeps the entry.
+        # Its GID is removed with the VLAN, but the address handle holds the entry.
         in_a(f'ip link add link {name} name {name}.9 type vlan id 9')
         in_a(f'ip link set {name}.9 up')
         on_vlan = verbs.End.open(args.a, gid_on(f'{name}.9'), qp_type='UD')
@@ -209,7 +209,7 @@ if args.netdev_a:
         unsent('the VLAN has gone', 'tx_dropped_no_netdev', f'ip link del {name}.9', 'true', on_vlan)
         on_vlan.close()
 if args.netdev_a and args.index6_a:
-    # IPv4 takes an address without a route to be on the link
+    # IPv4 considers an address without a route to be on the link
     ud6 = verbs.End.open(args.a, args.index6_a, qp_type='UD')
     ud6.connect({**ud.remote, 'gid': verbs.gid_text(args.ip6)})
     ud6.post_send('SEND', [(0, 8)])

@@ -20,11 +20,11 @@ loaded ib_umad || [ -d /sys/class/infiniband_mad ] || modprobe ib_umad
 make_device_nodes
 
 counter() { cat "$IB/$1/ports/1/counters/$2"; }
-# what went wrong on the port, in the counters that tell of it
+# counters of errors on the port
 troubles() { (cd "$IB/$1/ports/1/counters" && grep -H . ./*_error* ./*_dropped ./*_discards | grep -v ':0$'); }
 link_stat() { in_a cat "/sys/class/net/$IF_A/statistics/$1"; }
 perfquery() { # perfquery DEVICE OPTION...: "NAME=VALUE" of each counter
-	# What is asked again because a machine stalled would be counted too.
+	# Queries repeated because a machine stalled would be counted as well.
 	"$TOP/tools/user/roce-perfquery" -t 20000 -C "$1" "${@:2}" 2>&1 | sed -n 's/^\([A-Za-z0-9]*\):\.*/\1=/p'
 }
 shown() { # shown NAME DEVICE OPTION...
@@ -54,7 +54,7 @@ for type in v1 v2; do
 	check "$type: port_rcv_data, 32-bit words" ${WORDS[$type]} $(($(counter "$DEV_A" port_rcv_data) - r))
 	check "$type: unicast_xmit_packets" 100 $(($(counter "$DEV_A" unicast_xmit_packets) - xp))
 	check "$type: unicast_rcv_packets" 100 $(($(counter "$DEV_A" unicast_rcv_packets) - rp))
-	# The two programs also talk over TCP.
+	# The two programs also communicate over TCP.
 	check "$type: the netdev counts them too" yes \
 		"$([ $(($(link_stat tx_packets) - nx)) -ge 100 ] && [ $(($(link_stat tx_bytes) - nb)) -ge $((WORDS[$type] * 4 + 1400)) ] && echo yes)"
 done
@@ -65,7 +65,7 @@ check "no error was counted" "" "$(troubles "$DEV_A")"
 show "$TOP/tools/user/roce-perfquery" -C "$DEV_A" -x
 check "the own port by datagram, as sysfs has it" "$(counter "$DEV_A" multicast_rcv_packets)" \
 	"$(shown PortMulticastRcvPkts "$DEV_A" -x)"
-# Each datagram is counted before the next: ClassPortInfo, its answer, and this.
+# Each datagram is counted before the next: ClassPortInfo, its answer, and this one.
 before=$(counter "$DEV_A" port_xmit_packets)
 got=$(shown PortXmitPkts "$DEV_A" -x)
 check "extended: what was sent and the datagrams themselves" $((before + 3)) "$got"
@@ -104,7 +104,7 @@ python bound-counters.py "$DEV_A" "$(gid_index "$DEV_A" v2 $IP4_A)" "$DEV_B" "$(
 
 before=$(counter "$DEV_A" link_downed)
 show_b ip link set "$IF_B" down
-# The netdev knows at once, its notifiers in a moment: both before it is up again.
+# The netdev detects it at once, its notifiers soon: both before it is up again.
 is_down() { [ "$(port_state "$DEV_A")" = DOWN ] && [ "$(counter "$DEV_A" link_downed)" != "$before" ]; }
 busywait 60 is_down
 show_b ip link set "$IF_B" up

@@ -5,9 +5,9 @@
 # every: 2
 # timeout: 900
 #
-# "make demo" of who is or can become root: on a stock kernel in a virtual machine each of its
-# programs succeeds over v1 and over v2. lab-demo has it without root; that this way works,
-# on a kernel whose network namespaces have a /sys of their own, is seen here only.
+# "make demo" for users who are or can become root: on a stock kernel in a virtual machine each
+# of its programs succeeds over v1 and over v2. lab-demo tests it without root; only this tests
+# it on a kernel whose network namespaces have a /sys of their own.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit

@@ -5,16 +5,16 @@
 # every: 3
 # timeout: 1200
 #
-# DKMS adds, builds and installs the package, and modprobe on the stock kernel
-# finds what it installed. DKMS works in folders of its own, which its options name,
-# so the machine's own packages stay as they are; check/packages.sh is where it works
-# in those of a system. The loading happens in a virtual machine.
+# DKMS adds, builds and installs the package, and modprobe on the stock kernel finds what it
+# installed. DKMS works in folders given by its options, so the machine's own packages are not
+# changed; check/packages.sh tests it in the folders of a system. The modules are loaded in a
+# virtual machine.
 
 set -eu
 shopt -s inherit_errexit
 
 cd "$(dirname "$(realpath "$0")")/../../.."
-unset RHCA_STRICT	# as users have it
+unset RHCA_STRICT	# as for users
 release=$(scripts/vm/kernel release 6.12)
 own_modules=$(scripts/vm/kernel modules "$release")
 headers=$(scripts/vm/kernel headers "$release")
@@ -22,10 +22,10 @@ version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-# Else DKMS would make a key for the machine that this test runs on.
+# Otherwise DKMS would make a key for the machine that this test runs on.
 export mok_signing_key=$out/mok.key mok_certificate=$out/mok.pub
 
-# dkms_here ACTION: what DKMS does for the package and this kernel, in our folders
+# dkms_here ACTION: run it for the package and this kernel, in our folders
 dkms_here() {
 	dkms "$1" -m roce-hca -v "$version" -k "$release" --kernelsourcedir "$headers" \
 		--sourcetree "$out/src" --dkmstree "$out/dkms" \
@@ -39,12 +39,12 @@ installed() { # installed MODULE: the file that modprobe would load
 build_and_install() {
 	local source=$out/src/roce-hca-$version tree=$out/root/lib/modules/$release
 
-	# What a source package holds.
+	# Content of a source package.
 	mkdir -p "$source/scripts" "$out/dkms" "$tree"
 	cp -r Makefile Kbuild dkms.conf drivers include "$source/"
 	cp scripts/probe.sh "$source/scripts/"
 	cp -rsf "$own_modules/." "$tree/"
-	# depmod would write through them into the machine's own.
+	# Through these links depmod would write into the machine's own files.
 	find "$tree" -maxdepth 1 -name 'modules.*' -delete
 	cp "$own_modules"/modules.{order,builtin,builtin.modinfo} "$tree/"
 
@@ -60,12 +60,12 @@ build_and_install() {
 	installed roce_hca_mlx5 | grep '/updates/dkms/roce_hca_mlx5\.ko'
 	[ "$(modinfo -F version "$(installed roce_hca)")" = "$version" ]
 	[ "$(modinfo -F version "$(installed roce_hca_mlx5)")" = "$version" ]
-	# Loading it is the administrator's choice: no adapter may ask for it.
+	# An administrator decides whether to load it: no adapter may request it.
 	[ -z "$(modinfo -F alias "$(installed roce_hca_mlx5)")" ]
 }
 
-# A kernel without the adapter's driver: what make says, and what DKMS would expect.
-# (That it is not built then is seen on User-Mode Linux, which has none.)
+# A kernel without the adapter's driver: make's message, and what DKMS would expect. (User-Mode
+# Linux, which has no such driver, shows that the module is not built then.)
 without="set -eu
 headers=\$(mktemp -d)
 mkdir -p \$headers/include/config
@@ -83,7 +83,7 @@ echo CONFIG_64BIT=y >> \$headers/.config
 [ \"\${BUILT_MODULE_NAME[*]}\" = 'roce_hca roce_hca_mlx5' ]
 rm -r \$headers"
 
-# Here modprobe must find it by itself, not by the harness's configuration.
+# Here modprobe must find it by itself, not through the harness's configuration.
 load="set -eux
 rm -f /etc/modprobe.d/rhca.conf
 cp -r \$RHCA_SHARE/modules/. /lib/modules/$release/

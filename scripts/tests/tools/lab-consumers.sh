@@ -5,12 +5,12 @@
 # turns: no
 # timeout: 900
 #
-# The modules of a lab for what uses RDMA in the kernel: each is loaded by its name; modprobe
-# finds them beside the machine's own; NFS and SMC-R between two hosts, NVMe over Fabrics on
-# the one host of siw: what is read is what was written, and the devices counted it.
+# The modules of a lab for users of RDMA in the kernel: each is loaded by its name; modprobe
+# finds them beside the machine's own; NFS and SMC-R between two hosts, NVMe over Fabrics on the
+# one host of siw: data read is data written, and the devices counted it.
 #
-# No turns: it is about modules of the kernel's, with traffic that the scenarios consumer-*
-# have more of.
+# No turns: it is about modules of the kernel, with traffic that the scenarios consumer-* test
+# more thoroughly.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
@@ -37,7 +37,7 @@ fi
 
 : "between two hosts"
 gcc -O1 -o "$home/smc-bytes" scripts/tests/consumers/smc-bytes.c || fail "smc-bytes.c does not compile"
-# In packets; the addresses are a's.
+# The sum is in packets; the addresses are a's.
 cat > "$home/smc" << 'END'
 sent() { cat /sys/class/infiniband/roce0/ports/1/hw_counters/tx_packets; }
 before=$(sent)

@@ -8,7 +8,7 @@
 # "roce-lab run --debug": its kernel finds a write beyond memory and a lock order inversion
 # in a module; the drivers' traffic between two hosts works on it; it has its own archive.
 #
-# No turns: its kernel takes a quarter of an hour to build once, so it is not built for this.
+# No turns: building its kernel once takes a quarter of an hour.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit

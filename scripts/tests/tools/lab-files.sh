@@ -5,13 +5,12 @@
 # turns: no
 # timeout: 600
 #
-# The caller's files in roce-lab: what is written outside is seen by the next open inside,
-# and the other way round; folders of any name; the current folder at /, below /tmp, gone;
-# folders that are written through, in memory, and not at all; more files than descriptors;
-# a file that is copied from one host to another over RDMA.
+# The caller's files in roce-lab: data written outside is seen by the next open inside, and the
+# other way round; folders of any name; the current folder at /, below /tmp, removed; folders
+# that are written through, in memory, and not at all; more files than descriptors; a file that
+# is copied from one host to another over RDMA.
 #
-# No turns: a minute of booting labs, beside the scenario lab, which has what most changes
-# would break.
+# No turns: it boots labs for a minute, and the scenario lab detects most regressions.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit

@@ -16,7 +16,7 @@ cd "$(dirname "$(realpath "$0")")/../../.." || exit
 . scripts/tests/lib/lab-lib.sh
 lab_setup
 
-# with PREPARATION WORDS...: as the user, in a mount namespace that PREPARATION has changed
+# with PREPARATION WORDS...: run WORDS as the user, in a mount namespace changed by PREPARATION
 with() {
 	local preparation=$1
 
@@ -44,10 +44,10 @@ two_hosts='before=$(cat /sys/class/infiniband/roce0/ports/1/counters/port_rcv_da
 	until lab b sh -c "grep -q :4853 /proc/net/tcp /proc/net/tcp6"; do sleep 0.1; done
 	ibv_rc_pingpong -e -n 20 -d roce0 -g $ROCE_LAB_GID_INDEX_V2 b > /dev/null && wait $! &&
 	echo $((($(cat /sys/class/infiniband/roce0/ports/1/counters/port_rcv_data) - before) * 4 >= 80000))'
-# memory_max MIB: what a container may have, as its cgroup says
+# memory_max MIB: memory limit of a container, as given by its cgroup
 memory_max() { echo "$(tmpfs /sys/fs/cgroup mode=755) && echo $(($1 << 20)) > /sys/fs/cgroup/memory.max"; }
 tmpfs() { echo "mount -t tmpfs -o $2 none $1"; }
-# temporary OPTIONS: all folders for temporary files are so
+# temporary OPTIONS: mount all folders for temporary files with these options
 temporary() {
 	local folder
 
@@ -91,7 +91,7 @@ busywait 60 grep -q up "$work/up" || fail "a lab does not begin"
 pkill -TERM -u $uid -x roce-lab
 wait $!
 check "a command that TERM does not end has KILL after it" 137 $?
-# The console and the command fill a pipe of a page; nobody reads before they are to end.
+# The console and the command fill a pipe of a page; nobody reads before they are told to end.
 (
 	{
 		/usr/bin/python3 -c 'import fcntl; fcntl.fcntl(1, fcntl.F_SETPIPE_SZ, 4096)'
@@ -147,7 +147,7 @@ with "$(temporary ro)" ./deny-syscalls.py $memfd_create roce-lab check > "$work/
 check "check without a place for memory: status" 1 $?
 check_match "and the mend" '^[1-9]$' "$(grep -c '^NO .*TMPDIR may name another' "$work/said")"
 
-says() { # says LINE PREPARATION WORDS...: a line of check's, where something is taken away
+says() { # says LINE PREPARATION WORDS...: with resources removed, check's output has this line
 	local line=$1
 
 	shift

@@ -7,8 +7,8 @@
 #
 # Twenty labs at once, of two hosts with 1000 pingpongs each: all end with 0 within ten minutes,
 # use less than 24 GiB, and have their GIDs where people look for them. And goals of time for
-# one lab, which hold where nothing else runs: its start, two hosts, what it adds to a minute,
-# and a GiB through a pipe, whose bytes are compared.
+# one lab, which apply if nothing else runs: its start, two hosts, its overhead on a minute's
+# work, and a GiB through a pipe, whose bytes are compared.
 #
 # No turns: it fills the machine.
 
@@ -27,7 +27,7 @@ until lab b sh -c 'grep -q :4853 /proc/net/tcp /proc/net/tcp6'; do sleep 0.1; do
 eval "$pingpong -n $1 b" > /dev/null && wait $!
 END
 available() { awk '/^MemAvailable/ { print $2 }' /proc/meminfo; }
-best() { # best COMMAND...: milliseconds, the least of five times
+best() { # best COMMAND...: milliseconds, the minimum of five runs
 	local i begin least=999999
 
 	for i in 1 2 3 4 5; do

@@ -33,7 +33,7 @@ rping -c -a $(echo $ROCE_LAB_ADDRESSES | cut -d' ' -f2) -C 20 > client && echo g
 END
 check "--tos: rping" good "$(as_user timeout 60 roce-lab run --hosts 2 --tos 106 --pcap seen.pcap \
 	--trace rdma_cma:cm_event_handler,rhca:rhca_tx events -- sh ./ping-over-rdma)"
-data='udp port 4791 and udp[11] != 1'	# not those of rdma_cm itself, to QP 1
+data='udp port 4791 and udp[11] != 1'	# without rdma_cm's own packets, to QP 1
 check_ok "--tos: in its packets" test "$(tcpdump -n -r "$home/seen.pcap" "$data and ip[1] & 0xfc == 104" \
 	2> /dev/null | wc -l)" -ge 40
 check "--tos: and in no other" 0 "$(tcpdump -n -r "$home/seen.pcap" "$data and ip[1] & 0xfc != 104" \
@@ -43,8 +43,8 @@ check_ok "--trace: of the driver" test "$(grep -c ' rhca_tx: ' "$home/events")" 
 as_user roce-lab run --trace 'nonesuch:*' events -- true 2> "$work/said"
 check "--trace of no event" "125 roce-lab: --trace nonesuch:*: the kernel has no such events" \
 	"$? $(sed 's/ (.*//' "$work/said")"
-# read_late OPTION...: of a file that nobody reads before the command has ended, and which is longer
-# than pipes are; into $work/late
+# read_late OPTION...: a file larger than pipes, which nobody reads before the command has
+# ended; into $work/late
 read_late() {
 	rm -f "$home"/{slow,ended}
 	as_user mkfifo slow
@@ -93,9 +93,9 @@ awk 'END { print (NR >= 5 && NR <= 35) }' marked
 END
 check "--ecn: all are answered, some came marked" "40 1" \
 	"$(as_user roce-lab run --hosts 2 --loss 0.1% --ecn -- sh ./ecn | paste -sd ' ')"
-# Without IPv6, whose hosts report groups now and then, since each packet to a port takes the
-# next of its sequence
-lost() { # lost SEED: numbers of the pings that are answered
+# Without IPv6, whose hosts send group reports now and then: each packet to a port takes the
+# next number of its sequence
+lost() { # lost SEED: numbers of the pings that were answered
 	as_user roce-lab run --hosts 2 --seed "$1" -- sh -c '
 		for host in a b; do lab --root $host sh -c "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6"; done
 		ping -4 -c 1 b > /dev/null
@@ -128,7 +128,7 @@ as_user roce-lab run --module /etc/passwd -- true 2> "$work/said"
 check "--module of something else" 125 $?
 
 : "a kernel of one's own"
-# As tools/lab/build --kernel leaves it
+# As "tools/lab/build --kernel" leaves it
 mkdir "$work/kernel"
 cp "$kernel/linux" "$work/kernel/"
 as_user roce-lab run --kernel "$work/kernel" -- true 2> "$work/said"

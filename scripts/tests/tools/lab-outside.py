@@ -55,7 +55,7 @@ def outside():
 
 
 def named(function, *arguments):
-    """The name of the error that it ends with."""
+    """The name of the error that it raises."""
     try:
         function(*arguments)
     except OSError as error:
@@ -69,7 +69,7 @@ def lock():
 
 
 def watch(libc):
-    """Names of files of which an event came: made outside, and made inside."""
+    """Names of files that caused events: made outside, and made inside."""
     fd = libc.inotify_init1(os.O_NONBLOCK)
     if fd < 0 or libc.inotify_add_watch(fd, b'watched', IN_CREATE) < 0:
         sys.exit('no inotify')
@@ -82,7 +82,7 @@ def watch(libc):
         if name == 'own':
             make('watched/own')
         try:
-            # struct inotify_event: 16 bytes, and a name that is padded with zeros
+            # struct inotify_event: 16 bytes, and a name padded with zeros
             names.append(os.read(fd, 4096)[16:].rstrip(b'\0').decode())
         except BlockingIOError:
             names.append('none')

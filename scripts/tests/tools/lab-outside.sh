@@ -6,11 +6,11 @@
 # timeout: 600
 #
 # "What it is not" of lab.rst: no sandbox; nothing but the content of files is shared with the
-# machine outside or with another lab in the same folder; no O_DIRECT, extended attributes,
-# huge pages, perf; the threads of a process run one at a time. Each fact fails where it does
-# not hold any more, so that the page is changed with it.
+# machine outside or with another lab in the same folder; no O_DIRECT, extended attributes, huge
+# pages, perf; the threads of a process run one at a time. If one of these no longer holds, its
+# check fails, so that the page is updated.
 #
-# No turns: what it asserts changes with the kernel, not with the driver.
+# No turns: the facts depend on the kernel, not on the driver.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
@@ -47,8 +47,8 @@ touch "$home/release"
 wait
 
 : "threads"
-# Each address space of the guest is one process of the machine outside, of one thread. Those
-# of processes that have ended go a little later.
+# Each address space of the guest is a single-threaded process on the machine outside. Those of
+# processes that have ended disappear a little later.
 processes() { pgrep -u $uid | wc -l; }
 as_user roce-lab run -- ./lab-outside.py grow 16 &
 busywait 60 test -e "$home/one" || fail "a program does not begin"
@@ -57,7 +57,7 @@ touch "$home/have-threads"
 busywait 60 test -e "$home/threads" || fail "16 threads do not begin"
 no_more() { [ "$(processes)" -le "$one" ]; }
 check_ok "16 threads more are no process more outside ($one, then $(processes))" busywait 20 no_more
-# Those that are going have gone when there is none less for two seconds.
+# None is disappearing any more if the number has not fallen for two seconds.
 least_processes() {
 	local least now left=20
 

@@ -5,9 +5,9 @@
 # turns: no
 # timeout: 900
 #
-# The Debian packages of roce-lab: below 40 MiB, the same bytes twice, no word of lintian's;
-# built twice, the archive has the same bytes (but for the kernel, which is in the cache);
-# unpacked, a lab of it runs as an ordinary user, and so does one of "make install-lab". The
+# The Debian packages of roce-lab: below 40 MiB, the same bytes twice, no complaint from
+# lintian; built twice, the archive has the same bytes (but for the kernel, which is in the
+# cache); unpacked, its lab runs as an ordinary user, as does that of "make install-lab". The
 # archive of "make lab-source" has the source of all that.
 #
 # No turns: it packs twice what seldom changes.

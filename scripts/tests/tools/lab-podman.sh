@@ -22,7 +22,7 @@ lab_setup
 
 podman() { command podman --root "$work/podman" --runroot "$work/podman-run" --storage-driver vfs "$@"; }
 
-# Names of files for tar: programs with their libraries, and what libibverbs loads
+# Names of files for tar: programs with their libraries, and libraries that libibverbs loads
 root_files() {
 	local programs=(/usr/bin/{sh,dash,cat,grep,sleep,id,ibv_rc_pingpong,ibv_devinfo}) file
 

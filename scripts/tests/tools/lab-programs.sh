@@ -5,13 +5,13 @@
 # turns: no
 # timeout: 900
 #
-# What people run in a lab: a verbs program under the compilers' sanitizers, valgrind, gdb and
-# strace, each of which finds what it is for; system calls; the tests of rdma-core; and UCX,
-# libfabric, fio, qperf and a migration of QEMU's between two hosts, whose bytes the port's
-# counters have.
+# Programs that people run in a lab: a verbs program under the compilers' sanitizers, valgrind,
+# gdb and strace, each of which finds its kind of fault; system calls; the tests of rdma-core;
+# and UCX, libfabric, fio, qperf and a migration of QEMU between two hosts, whose bytes the
+# port's counters show.
 #
-# No turns: a minute of booting labs and of programs that are slow, beside the scenario lab,
-# which has what most changes would break.
+# No turns: it boots labs and runs slow programs for a minute, and the scenario lab detects most
+# regressions.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
@@ -54,7 +54,7 @@ for kind in address undefined thread; do
 		fail "gcc, $kind"
 	check "$kind: nothing wrong" "65536 bytes over roce0" "$(lab_run -- "./$kind" 2>&1 | tail -n 1)"
 done
-# Thrice: a run in some dozens ends well and ThreadSanitizer says nothing
+# Three times, as one run in some dozens succeeds and ThreadSanitizer reports nothing
 finds() { # finds KIND TEXT
 	local i
 
@@ -89,7 +89,7 @@ if have strace; then
 fi
 
 : "system calls"
-# What the kernel has for programs under test; no answer but ENOSYS says that it has not.
+# Features of the kernel that programs under test use; only ENOSYS means that one is missing.
 cat > "$home/calls.py" << 'END'
 import ctypes, errno, os
 calls = {'process_vm_readv': 310, 'mq_open': 240, 'seccomp': 317, 'io_uring_setup': 425,
@@ -104,7 +104,7 @@ check "system calls that are missing" "" "$(lab_run -- /usr/bin/python3 calls.py
 : "rdma-core's own tests"
 source=/usr/share/doc/rdma-core/tests
 cp -r $source "$home/tests" && gunzip -f "$home"/tests/*.gz || fail "no $source: package rdma-core"
-# As scenario pyverbs has it, on a machine that does something else as well
+# As in the scenario pyverbs, on a busy machine
 sed -i 's/^POLL_CQ_TIMEOUT = 10\b/POLL_CQ_TIMEOUT = 60/' "$home/tests/utils.py"
 sed -i 's/timeout=15)/timeout=120)/;s/repeat_times=150 /repeat_times=1200 /' "$home/tests/base.py"
 cp scripts/tests/consumers/pyverbs-run.py scripts/tests/consumers/pyverbs-*.txt "$home/"
@@ -123,7 +123,7 @@ b=$(echo $ROCE_LAB_ADDRESSES | cut -d' ' -f2)
 rx() { lab b cat /sys/class/infiniband/roce1/ports/1/counters/port_rcv_data; }
 listens() { lab b sh -c "grep -q '$1 .* 0A ' /proc/net/tcp /proc/net/tcp6"; }
 listens_cm() { lab b rdma resource show cm_id | grep -q LISTEN; }
-# pair NAME BYTES READY CLIENT -- SERVER: its status, and whether the port has received that
+# pair NAME BYTES READY CLIENT -- SERVER: its status, and whether the port received that many
 pair() {
 	name=$1 bytes=$2 ready=$3 client=$4
 	shift 5
@@ -151,7 +151,7 @@ check "consumers between hosts: status, and bytes by the port's counter" "$expec
 	"$(lab_run --hosts 2 -- sh ./consumers 2> "$work/err" | paste -sd ' ')"
 
 : "migration"
-# A machine without a disk, in its firmware; "migrate" returns when it is on the other host.
+# A machine without a disk, running its firmware; "migrate" returns when it is on the other host.
 cat > "$home/migrate" << 'END'
 b=$(echo $ROCE_LAB_ADDRESSES | cut -d' ' -f2)
 machine='qemu-system-x86_64 -M pc -accel tcg -m 64 -nodefaults -display none -monitor stdio'

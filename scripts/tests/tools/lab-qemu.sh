@@ -6,10 +6,10 @@
 # turns: no
 # timeout: 2400
 #
-# roce-lab with a distribution's kernel in QEMU: the same interface, as an ordinary user, of
-# the caller's root and, where the parts for it are, of a root for arm64 that is emulated.
+# roce-lab with a distribution's kernel in QEMU: the same interface, as an ordinary user, with
+# the caller's root and, if the parts for it are installed, with an emulated root for arm64.
 #
-# No turns: each machine takes 20 s to start where there is no KVM.
+# No turns: each machine takes 20 s to start if there is no KVM.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
@@ -21,7 +21,7 @@ if [ ! -e "$work/moved here/lib/roce-lab/qemu-amd64" ]; then
 	cp -a build/lab/lib "$work/moved here/"
 fi
 
-# all COMMAND...: what it says, and its status, in a line
+# all COMMAND...: its output and status in one line
 all() { { "$@" 2>&1; echo $?; } | paste -sd ' '; }
 emulated() { as_user timeout 600 roce-lab run --qemu "$@"; }
 

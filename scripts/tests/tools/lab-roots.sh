@@ -5,10 +5,10 @@
 # turns: no
 # timeout: 1200
 #
-# roce-lab where there is little else: in a root of busybox, where a static program of
-# libibverbs runs; and in a Debian 13 of debootstrap, whose pyverbs tests
-# (rdma-core 56) pass for a user as they do for root in the scenario pyverbs-13. Roots are read-
-# only, with a /proc and a /tmp.
+# roce-lab with little else available: in a root of busybox, where a static program of
+# libibverbs runs; and in a Debian 13 of debootstrap, whose pyverbs tests (rdma-core 56) pass
+# for a user as they do for root in the scenario pyverbs-13. Roots are read- only, with a /proc
+# and a /tmp.
 #
 # No turns: the tests of pyverbs take minutes.
 
@@ -18,7 +18,7 @@ cd "$(dirname "$(realpath "$0")")/../../.." || exit
 lab_setup
 cp -a "$work/moved here" "$work/lab"
 
-# in_root ROOT WORDS...: as the user; what is in $work is in /mnt there
+# in_root ROOT WORDS...: as the user; the files of $work are in /mnt there
 in_root() {
 	unshare -m -n --propagation private bash -c '
 		root=$1 work=$2 uid=$3 chroot=$(command -v chroot)
@@ -62,7 +62,7 @@ debian=$(scripts/setup/setup-debian13.sh pyverbs path)
 if [ -d "$debian" ]; then
 	cp -r "$debian/usr/share/doc/rdma-core/tests" "$work/tests"
 	gunzip -f "$work"/tests/*.gz
-	# As scenario pyverbs has it, on a machine that does something else as well
+	# As in the scenario pyverbs, on a busy machine
 	sed -i 's/^POLL_CQ_TIMEOUT = 10\b/POLL_CQ_TIMEOUT = 60/' "$work/tests/utils.py"
 	cp scripts/tests/consumers/pyverbs-run.py scripts/tests/consumers/pyverbs-*.txt "$work/"
 	cat > "$work/pyverbs" << 'END'

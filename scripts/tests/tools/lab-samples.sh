@@ -19,7 +19,7 @@ cp Documentation/samples/lab/* "$home/"
 chmod a+r "$home"/*
 
 : "in the words of the page"
-page() { # page WORDS: the page has them
+page() { # page WORDS: they are on the page
 	grep -qF -- "$*" Documentation/lab.rst || fail "lab.rst does not have: $*"
 }
 page 'gcc -o rdma_write rdma_write.c -libverbs'
@@ -54,7 +54,7 @@ fi
 python_path="$work/moved here/lib/roce-lab"
 words='PYTHONPATH=~/.local/lib/roce-lab pytest -p pytest_roce_lab test_rdma.py'
 page "$words"
-# As "make install-lab PREFIX=~/.local" leaves it
+# As installed by "make install-lab PREFIX=~/.local"
 ln -s "$work/moved here" "$home/.local"
 as_user env PYTHONDONTWRITEBYTECODE=1 sh -c "$words" > "$work/said" 2>&1
 check "status" 0 $?
@@ -119,8 +119,8 @@ def test_skipped(rdma_lab): pass
 def test_expected(rdma_lab): assert False
 def test_last(rdma_lab): pass
 END
-in_pytest() { # in_pytest OPTION...: its status and last line
-	# In /tmp its folder would be called as that of any user without a name.
+in_pytest() { # in_pytest OPTION...: prints its status and last line
+	# In /tmp its folder would have the name that pytest uses for any user without a name.
 	as_user env PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 PYTEST_DEBUG_TEMPROOT="$home" \
 		timeout 100 /usr/bin/python3 -m pytest -p pytest_roce_lab -q "$@" test_options.py > "$work/said" 2>&1
 	echo "$? $(tail -n 1 "$work/said" | sed 's/ in [0-9.]*s.*//')"
@@ -134,7 +134,7 @@ check "-s" 1 "$(grep -c 'said on a' "$work/said")"
 printf 'p answer + 1\nq\n' | in_pytest --pdb -k bad > "$work/out"
 check "--pdb" 1 "$(grep -c '(Pdb) 43' "$work/said")"
 if /usr/bin/python3 -c 'import pytest_cov, xdist'; then
-	# What a test in the lab calls is in the measure that is left outside.
+	# Coverage outside includes functions that a test in the lab calls.
 	printf 'def used():\n    return 1\n\ndef unused():\n    return 2\n' > "$home/subject.py"
 	printf '%s\n' 'import subject' 'def test_used(rdma_lab): assert subject.used()' > "$home/test_subject.py"
 	as_user env PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 timeout 100 /usr/bin/python3 -m pytest \

@@ -5,10 +5,10 @@
 # turns: no
 # timeout: 1800
 #
-# roce-lab on a stock kernel, in an emulated machine, where an administrator forbids what is
-# the whole machine's: memory that is promised and not there (vm.overcommit_memory), memfds
-# that are executed (vm.memfd_noexec), ptrace (Yama); where AppArmor confines it; with its
-# current folder on NFS. It works in another way, or ends with 125 and a sentence.
+# roce-lab on a stock kernel, in an emulated machine, where an administrator restricts what
+# applies to the whole machine: memory overcommit (vm.overcommit_memory), execution of memfds
+# (vm.memfd_noexec), ptrace (Yama); confined by AppArmor; with its current folder on NFS. It
+# works in another way, or exits with 125 and a message.
 #
 # No turns: it emulates a machine in which a machine is emulated.
 
@@ -42,7 +42,7 @@ refuses() {
 	check_match "$what: $(tail -n 1 "$work/said")" "^roce-lab: $sentence\$" "$(tail -n 1 "$work/said")"
 }
 
-says() { # says LINE [WORDS...]: a line of check's
+says() { # says LINE [WORDS...]: a line in the output of check
 	local line=$1
 
 	shift
@@ -57,7 +57,7 @@ committed() { awk '/^Committed_AS/ { print $2 }' /proc/meminfo; }
 sysctl -qw vm.overcommit_memory=2
 check "vm.overcommit_memory=2" roce0 "$(lab run -- ls /sys/class/infiniband)"
 ended=
-# With less no program begins.
+# With less memory no program starts.
 for room_mib in 16 32 64; do
 	sysctl -qw vm.overcommit_kbytes=$(($(committed) + room_mib * 1024))
 	lab run -- true > "$work/out" 2> "$work/said"
@@ -71,7 +71,7 @@ check_match "some of them are too little" '125' "$ended"
 sysctl -qw vm.overcommit_memory=0
 
 : "AppArmor"
-confine() { # confine RULES: what the profile has besides what any program needs
+confine() { # confine RULES: of the profile, in addition to those that any program needs
 	printf 'profile rhca-lab flags=(attach_disconnected,mediate_deleted) {\n%s\n%s\n}\n' \
 		'file, signal, unix, network, capability,' "$1" |
 		apparmor_parser --replace --skip-cache || fail "no profile of: $1"
@@ -79,7 +79,7 @@ confine() { # confine RULES: what the profile has besides what any program needs
 confined() { as_user timeout $limit_s aa-exec -p rhca-lab -- "$@"; }
 profiles_of_labs() { pgrep -u $uid -f '^linux mem=' | sed 's,.*,/proc/&/attr/current,' | xargs cat | sort -u; }
 try_apparmor() {
-	# As containers have it
+	# As for containers
 	confine 'deny mount, ptrace peer=rhca-lab,'
 	confined roce-lab run -- sh -c 'ls /sys/class/infiniband; echo up; sleep 1000' > "$work/up" &
 	busywait $limit_s grep -q up "$work/up" || fail "a confined lab does not begin"
@@ -111,7 +111,7 @@ else
 fi
 
 : "ptrace"
-# For good: the last that needs it is before this.
+# Cannot be undone: the last checks that need ptrace are above.
 sysctl -qw kernel.yama.ptrace_scope=3
 refuses "neither seccomp nor ptrace" "this machine forbids seccomp and ptrace, .*" \
 	./deny-syscalls.py $seccomp roce-lab run -- true

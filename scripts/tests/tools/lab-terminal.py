@@ -74,7 +74,7 @@ class Job:
             os.killpg(pid, signal.SIGCONT)
 
     def wait_for(self, fd):
-        """Whether it becomes readable. With lines: one now and then, see SCRIPT."""
+        """Whether it becomes readable. With lines: also types one now and then, see SCRIPT."""
         end = time.monotonic() + LIMIT_S
         while not select.select([fd], [], [], 1)[0]:
             if time.monotonic() > end:
@@ -84,7 +84,7 @@ class Job:
         return True
 
     def event(self):
-        """The job's number at first, then that it has stopped, or its status."""
+        """First the job's number, then that it has stopped, or its status."""
         text = b''
         while not text.endswith(b'\n'):
             if not self.wait_for(self.events):
@@ -96,7 +96,7 @@ class Job:
         return text.decode().strip()
 
     def says(self, text):
-        """Whether it does, from what was last looked for on."""
+        """Whether its output contains this, after the text last found."""
         while text not in self.seen:
             if not self.wait_for(self.master):
                 return self.seen
@@ -108,13 +108,13 @@ class Job:
         check(what, text, self.says(text))
 
     def rest(self):
-        """What else it has said by now."""
+        """Its other output so far."""
         while select.select([self.master], [], [], 0)[0]:
             self.seen += os.read(self.master, 65536)
         return self.seen.decode(errors='replace')
 
     def all(self):
-        """What it says to its end, and its status."""
+        """All its output until it ends, and its status."""
         said = b''
         while not select.select([self.events], [], [], 0)[0]:
             if select.select([self.master], [], [], 0.1)[0]:
@@ -132,9 +132,9 @@ class Job:
         return not self.is_as_before()
 
 
-# It reads, and starts nothing: dash uses vfork(), and if ^Z comes before its child is another
-# program, the child stops and dash waits for it without being stopped itself, on any Linux.
-# A signal that comes just before it reads is noticed when a line comes.
+# It reads, and starts nothing: dash uses vfork(), and if ^Z arrives before the child executes
+# another program, the child stops and dash waits for it without being stopped itself, on any
+# Linux. A signal just before it reads is noticed when a line arrives.
 SCRIPT = r'''
 trap 'stty size' WINCH
 trap 'echo got QUIT' QUIT
@@ -161,19 +161,19 @@ os.write(job.go, b'.')
 check('raw again', True, job.becomes_raw())
 os.kill(job.pid, signal.SIGSTOP)
 check('STOP to the runner', 'stopped', job.event())
-termios.tcsetattr(job.slave, termios.TCSANOW, job.modes)    # as a shell does
+termios.tcsetattr(job.slave, termios.TCSANOW, job.modes)    # as shells do
 os.write(job.go, b'.')
 check('raw once more', True, job.becomes_raw())
 for name in ('USR1', 'USR2'):
     os.kill(job.pid, getattr(signal, 'SIG' + name))
     job.expect('a signal to the runner', b'got ' + name.encode())
-# Together, since 10 s after the first of them comes KILL
+# All three at once, since KILL follows 10 s after the first of them
 for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
     os.kill(job.pid, number)
 check('TERM, HUP and INT to the runner: status', '5', job.event())
 check('its end: modes as before', True, job.is_as_before())
 
-# All that it writes before there is no more room on the way, the last of it in the pty
+# Writes until there is no room left on the way, the last of which is in the pty
 FILL = r'''
 import os, time
 os.set_blocking(1, False)
@@ -208,12 +208,12 @@ for what in ('read late', 'not read, and TERM to the runner'):
         os.kill(job.pid, signal.SIGTERM)
         check(what + ': status', '143', job.event())
     check(what + ': modes as before', True, job.is_as_before())
-# HUP comes from the terminal whose session has ended.
+# The terminal sends HUP when its session ends.
 for left in ('sleep 1000', 'yes'):
     job = Job([lab, 'run', '--', 'sh', '-c', '(trap "" HUP; exec %s) & sleep 1; exit 3' % left])
     check('one that leaves "%s": status' % left, '3', job.all())
 
-# Its output a file, the terminal keeps its line editing, with ^D for what has no end of a line, too.
+# With output to a file, the terminal keeps line editing, with ^D for unfinished lines as well.
 for what, typed, expected in (('^D twice within a line', b'abc\x04\x04\x04', 'abc-'),
                               ('^D for one reader and the next', b'one\n\x04two\n\x04', 'one,-two,')):
     job = Job(['sh', '-c', 'exec "$0" run -- sh -c "cat; printf -; cat" > out', lab])

@@ -4,10 +4,10 @@
 # tier: core
 # timeout: 600
 #
-# roce-lab as an ordinary user without a capability, whom the machine does not know, from a
-# folder that has been moved: the command is who its caller is; arguments, environment,
-# streams and exit statuses; two hosts that share nothing, and whose bytes go over RDMA;
-# the wire that changes, faults; a lab ends with its runner, killed or not.
+# roce-lab as an ordinary user without capabilities, unknown to the machine, from a folder that
+# has been moved: the command runs as its caller; arguments, environment, streams and exit
+# statuses; two hosts that share nothing, and whose bytes go over RDMA; changes of the wire,
+# faults; a lab ends with its runner, even if that is killed.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
@@ -74,7 +74,7 @@ check "status of a kernel fault" 99 $?
 log=$(sed -n 's/^roce-lab: its log is //p' "$work/said")
 check "its log is kept" 1 "$(grep -c 'WARNING: made up' "$log")"
 rm -f "$log"
-# KASAN's and lockdep's, real ones, are the scenario lab-debug's.
+# For real ones, of KASAN and lockdep, see the scenario lab-debug.
 for case in "99:BUG: made up" "99:refcount_t: made up" \
 	"0:rcu: INFO: rcu_sched self-detected stall on CPU"; do
 	as_user roce-lab run --user root -- sh -c 'echo "$0" > /dev/kmsg' "${case#*:}" 2> "$work/said"
@@ -85,7 +85,7 @@ as_user roce-lab run --user root -- sh -c 'echo "WARNING: made up" > /dev/kmsg; 
 check "status after a fault in a log that was cleared, and the fault is said" "99 1" \
 	"$? $(grep -c "^roce-lab: the lab's kernel reported a fault: .*made up" "$work/said")"
 rm -f "$(sed -n 's/^roce-lab: its log is //p' "$work/said")"
-# As a fault does it, the kernel is tainted by "warn".
+# As after a real fault, the kernel is tainted by "warn".
 as_user roce-lab run --user root -- sh -c 'echo "WARNING: made up" > /dev/kmsg; cd /proc/sys/kernel
 	echo 512 > tainted; echo on > printk_devkmsg
 	head -c 3M /dev/zero | tr "\0" x | dd bs=900 iflag=fullblock of=/dev/kmsg status=none' 2> "$work/said"
@@ -113,7 +113,7 @@ as_user roce-lab run cat < "$work/bytes" > "$work/copy"
 check "bytes through cat" "$(md5sum < "$work/bytes")" "$(md5sum < "$work/copy")"
 check "stdout and stderr" "out" "$(as_user roce-lab run -- sh -c 'echo out; echo err >&2' 2> "$work/err")"
 check "apart" "err" "$(< "$work/err")"
-# Both ends come late, so that each stream would block once.
+# Both ends start late, so that each stream blocks once.
 { head -c 10000000 "$work/bytes"; sleep 1; tail -c +10000001 "$work/bytes"; } | {
 	/usr/bin/python3 -c 'import os; os.set_blocking(0, False); os.set_blocking(1, False)'
 	as_user roce-lab run cat
@@ -141,14 +141,14 @@ check "terminal inside" "tty 33 77 5" "$(in_terminal roce-lab run -- sh -c 'tty 
 as_user /usr/bin/python3 "$home/lab-terminal.py" roce-lab
 check "window size, ^\\ and ^Z, signals to the runner, modes of the terminal: status" 0 $?
 check "none where there is none" "not a tty" "$(as_user roce-lab run -- tty < /dev/null)"
-after_up() { # after_up TEXT: typed when the command is up
+after_up() { # after_up TEXT: typed once the command is up
 	busywait 60 grep -q up "$work/terminal"
 	printf '%b' "$1"
 	sleep 1
 }
 after_up '\003' | in_terminal roce-lab run -- sh -c \
 	'trap "echo int; exit 6" INT; echo up; while :; do sleep 0.1; done' > "$work/terminal"
-# The terminal echoes ^C when it has signalled, maybe behind what the command answers
+# The terminal echoes ^C after it has signalled, possibly after the command's answer
 check_match "^C reaches the command" 'up .*int 6$' "$(sed 's/\^C//' "$work/terminal")"
 rm "$work/terminal"
 { after_up '\032'; echo; } | in_terminal roce-lab run --timeout 30 -- sh -c \
@@ -156,7 +156,7 @@ rm "$work/terminal"
 check_match "^Z where no shell could bring it back: it goes on" 'went on 0$' "$(< "$work/terminal")"
 
 : "while it begins"
-# The runner passes this one on, too, behind what it tells the guest at first.
+# The runner forwards this signal, too, after its first messages to the guest.
 as_user roce-lab run -- lab a echo good > "$work/out" 2> "$work/err" &
 while kill -0 $! 2> /dev/null; do
 	pkill -CONT -u $uid -x roce-lab

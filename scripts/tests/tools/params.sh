@@ -28,7 +28,7 @@ for row in 0:v1 2:v2 4:v1,v2 v1:v1 v2:v2 both:v1,v2; do
 	check_match "roce_mode=$value: the log says what it means" \
 		"roce_hca.*$(case ${row#*:} in v1,v2) echo 'v1 and v2|v1\+v2|both' ;; *) echo "${row#*:}" ;; esac)" \
 		"$(log_since "loads with $value.")"
-	# A device that does not serve v2 leaves UDP 4791 alone.
+	# A device that does not support v2 does not open UDP port 4791.
 	port4791() { in_a cat /proc/net/udp /proc/net/udp6 | grep -ci ':12B7 '; }
 	if [ "${row#*:}" = v1 ]; then check "roce_mode=$value: sockets on UDP 4791" 0 "$(port4791)"
 	else check_match "roce_mode=$value: sockets on UDP 4791" '^[1-9]' "$(port4791)"; fi

@@ -38,7 +38,7 @@ tools=$(cd "$root/usr/sbin" && ls)
 check "there are tools" test "$(echo "$tools" | wc -w)" -ge 7
 for tool in $tools; do
 	check "$tool: runs from where it is installed" "$root/usr/sbin/$tool" --help
-	# Without devices there is something to say, and not a Python one.
+	# Without devices they print a message, not a Python error.
 	ROCE_ROOT=$work/none "$root/usr/sbin/$tool" > "$work/said" 2>&1
 	check "$tool: says what is missing" grep -Eqx "(usage: $tool.*|$tool: .*)" <(head -n 1 "$work/said")
 	check "$tool: has a manual page" test -s "$root/usr/share/man/man8/$tool.8"
@@ -68,7 +68,7 @@ COMP_WORDS=(cma_roce_mode -m "") COMP_CWORD=2
 _roce_complete cma_roce_mode "" -m
 check "cma_roce_mode -m is completed" test "${COMPREPLY[*]}" = "1 2"
 
-# A netdev may be called so, and who completes a command may be root.
+# A netdev may have such a name, and the user that completes a command may be root.
 name='$(:>pwned)'
 completed=$(
 	cd "$work" || exit
@@ -95,9 +95,9 @@ done
 check "make uninstall-tools" make -s uninstall-tools $install
 check "nothing is left" test -z "$(find "$root" ! -type d)"
 
-# --- where to ---------------------------------------------------------------------
+# --- installation paths -------------------------------------------------------------
 
-refuses() { # refuses TARGET VARIABLE=VALUE: and leaves alone what a blank makes of it
+refuses() { # refuses TARGET VARIABLE=VALUE: and does not touch paths that a blank would make of it
 	mkdir -p "$work/with"
 	touch "$work/with/file"
 	! make -s "$@" > "$work/said" 2>&1 &&
@@ -111,11 +111,11 @@ check "uninstall-tools: blanks in PREFIX are refused" refuses uninstall-tools "P
 
 check "uninstall-modules: of a kernel that is not here" make -s uninstall-modules KVER=6.5.0-none
 
-# Kbuild works in a folder of its own.
+# Kbuild uses a folder of its own.
 headers=$work/headers
 mkdir -p "$headers/include/config"
 config=$headers/include/config/auto.conf
-lacks() { # lacks OPTION: make says that the kernel does
+lacks() { # lacks OPTION: make reports that the kernel lacks it
 	! make -s mirror KVER=6.5.0 "KDIR=$headers" 2> "$work/said" && grep -qw "$1" "$work/said"
 }
 touch "$config"
@@ -128,9 +128,9 @@ path=$(make -s install-modules KVER=6.5.0 "KDIR=$headers" DESTDIR=stage | sed -n
 check "install-modules: DESTDIR may be relative" test "$path" = "$PWD/stage"
 rm -rf build/6.5.0
 
-# --- packages: what they are built with is elsewhere ----------------------------------
+# --- packages: for their builds see check/packages.sh ---------------------------------
 
-# Who has a release has no git.
+# A release is used without git.
 release=$(scripts/package/tarball --out "$work/first")
 tar -C "$work" -xf "$release"
 top=$work/$(basename "$release" .tar.xz)

@@ -33,7 +33,7 @@ QP = {"ifindex": 0, "ifname": "roce0", "port": 1, "lqpn": 17, "rqpn": 18, "type"
 
 
 class Host:
-    """A folder that stands for a host, and the tools run on it."""
+    """A folder that represents a host, and the tools run on it."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -108,13 +108,13 @@ class Host:
         return done.returncode, done.stdout, done.stderr
 
     def status(self, *words):
-        """What roce-status finds wrong, and its exit status."""
+        """Problems that roce-status reports, and its exit status."""
         code, text, errors = self.run("roce-status", "--json", *words)
         return code, json.loads(text)["trouble"] if text else errors
 
 
 class Findings(unittest.TestCase):
-    """What roce-status finds on a host"""
+    """Problems that roce-status reports on a host"""
 
     def setUp(self):
         self.host = Host()
@@ -327,7 +327,7 @@ class RoceStatus(Findings):
         self.counted(tx_packets=0)
         counter = os.path.join(self.host.folder.name,
                                "sys/class/infiniband/roce0/ports/1/hw_counters/tx_packets")
-        # It is slow, and what is counted meanwhile belongs to the first interval.
+        # It is slow; packets counted meanwhile belong to the first interval.
         self.host.put("bin/ethtool", f"#!/bin/sh\nsleep 0.5\necho 1000 > {counter}\necho '[{{}}]'")
         text = self.host.run("roce-status", "-w", "0.1", "-n", "1")[1]
         sent = float(re.match(r"roce0/1: sends ([0-9.]+) packets/s", text).group(1))
@@ -451,7 +451,7 @@ class RoceStatus(Findings):
     def test_names_of_processes_are_anybodys_to_choose(self):
         self.host.software()
         self.host.process(42, 1 << 30, 100)
-        # iproute2 writes what is no text as it is, also into JSON.
+        # iproute2 writes text in any encoding unchanged, also into JSON.
         self.host.answer("rdma", json.dumps([{**QP, "comm": "NAME"}]).replace(
             "NAME", "\x1b[2J\x9bm\x01x"))
         code, text, _ = self.host.run("roce-status")
@@ -556,7 +556,7 @@ class RoceStatus(Findings):
 CNP_FILES = {"enable": 1, "np_cnp_dscp": 48, "np_cnp_prio": 6, "np_cnp_prio_mode": 0,
              "rp_min_rate": 10}
 
-# As "dcb -j" prints pfc, ets, app and apptrust: priority 3 with DSCP 26 is RoCE's
+# As "dcb -j" prints pfc, ets, app and apptrust: priority 3 with DSCP 26 is for RoCE
 DCB = {"prio_pfc": [False, False, False, True, False, False, False, False],
        "tc_bw": [50, 50, 0, 0, 0, 0, 0, 0],
        "tc_tsa": ["ets", "ets", "strict", "strict", "strict", "strict", "strict", "strict"],
@@ -574,10 +574,10 @@ TX:		256"""
 
 
 class Congestion(Findings):
-    """Each hint fires on its fact, and not on the one beside it."""
+    """Each hint appears for its fact, and not for a similar one."""
 
     def port(self, dcb=None, qp=None, counters=None, **cc):
-        """A port of software as it should be, but for what is said"""
+        """A software port without problems, but for the arguments"""
         self.host.software(**{f"ports/1/cc/{name}": str(value)
                               for name, value in {**CNP_FILES, **cc}.items()},
                            **{f"ports/1/hw_counters/{name}": str(value)
@@ -677,7 +677,7 @@ class Congestion(Findings):
         self.finds("CNPs have DSCP 26, as data has.*Next: echo 48 > .*/np_cnp_dscp$")
 
     def test_files_that_cannot_be_read(self):
-        for name in CNP_FILES:	# the device goes, or the firmware refuses
+        for name in CNP_FILES:	# the device is being removed, or the firmware rejects it
             for text in "", "none":
                 with self.subTest(name=name, text=text):
                     self.setUp()
@@ -806,7 +806,7 @@ class Congestion(Findings):
 
 
 class RoceForced(unittest.TestCase):
-    """What the udev rule of the patched mlx5_ib calls"""
+    """The program that the udev rule of the patched mlx5_ib calls"""
     FILE = ("# DEVICE PORT FILE VALUE\n* * ttl 7\n0000:3b:00.0 1 traffic_class 104\n"
             "0000:3b:00.1 1 traffic_class 8")
 
@@ -969,7 +969,7 @@ class Tables(unittest.TestCase):
                          "ens1 (Up)\n")
 
     def test_ibdev2netdev_of_software_on_an_adapters_netdev(self):
-        self.host.adapter(backend="software")	# its parent is the netdev's
+        self.host.adapter(backend="software")	# its parent is that of the netdev
         self.assertEqual(self.host.run("ibdev2netdev", "-v")[1],
                          "- mlx5_0 (NA - NA) host fw 1.0.0 port 1 (ACTIVE) ==> ens1 (Up)\n")
 
@@ -1017,7 +1017,7 @@ class Tables(unittest.TestCase):
                                      (1, f"{words[0]}: output: No space left on device\n"))
 
     def test_commands_in_sbin_are_found(self):
-        # The path of who is not root, and of "su" without "-"
+        # The path of users other than root, and of "su" without "-"
         words = "import roce_sysfs; print(roce_sysfs.command('ldconfig', '--version'))"
         done = subprocess.run([sys.executable, "-c", words], env={"PATH": "/usr/bin:/bin"},
                               cwd=TOOLS, capture_output=True, text=True, check=True)
@@ -1087,7 +1087,7 @@ class Tables(unittest.TestCase):
         self.host.software()
         code, _, errors = self.host.run("roce-perfquery", "-G", "fe80::1%eth0")
         self.assertEqual(code, 1)
-        self.assertIn("no umad node of roce0", errors)	# the address is right
+        self.assertIn("no umad node of roce0", errors)	# the address is valid
 
     def test_cma_wrong_values(self):
         for words in (("cma_roce_mode", "-m", "0"), ("cma_roce_mode", "-m", "v2"),
@@ -1098,7 +1098,7 @@ class Tables(unittest.TestCase):
 
 
 class RoceBackend(unittest.TestCase):
-    """A ConnectX function, the drivers that may have it, and its netdev ens1."""
+    """A ConnectX function, drivers for it, and its netdev ens1."""
     NAME = "mlx5_core.rdma.0"
     PCI = "0000:03:00.0"
 
@@ -1228,7 +1228,7 @@ class RoceBackend(unittest.TestCase):
         self.assertIn("roce1/1 on ens1: software (roce_hca): ens1 is no port of a ConnectX",
                       self.host.run("roce-backend", "roce1")[1])
         self.assertNotIn("roce1", self.host.run("roce-backend", "ens1")[1])
-        # Else it were served so already
+        # Otherwise it would be served by software already
         self.host.put("sys/module/roce_hca/x", "")
         self.host.run("roce-backend", "-w", "0", "ens1", "software")
         self.assertEqual(self.written("roce_hca_mlx5", "unbind"), self.NAME)
@@ -1252,14 +1252,14 @@ class RoceBackend(unittest.TestCase):
         code, _, errors = self.host.run("roce-backend", "-w", "0", "--force", "ens1", "hardware")
         self.assertEqual(self.written("mlx5_ib", "unbind"), self.NAME)
         self.assertEqual(self.written("roce_hca_mlx5", "bind"), self.NAME)
-        self.assertEqual(code, 1)	# on this host no kernel makes the device
+        self.assertEqual(code, 1)	# on this simulated host no kernel creates the device
         self.assertIn("ens1 is not served as asked for", errors)
 
     def test_a_function_that_is_not_taken_goes_back(self):
         self.in_tree()
         self.host.put("sys/module/roce_hca_mlx5/x", "")
         os.makedirs(os.path.join(self.host.folder.name, "sys/bus/auxiliary/drivers",
-                                 "roce_hca_mlx5.rdma/bind"))	# not to be written to
+                                 "roce_hca_mlx5.rdma/bind"))	# not a file
         code, _, errors = self.host.run("roce-backend", "ens1", "hardware")
         self.assertEqual(code, 1)
         self.assertIn("bind", errors)
@@ -1357,7 +1357,7 @@ GID fe80:0000:0000:0000:ba59:9fff:feaa:bbcc ::ffff:192.168.7.8 192.168.7.8 node 
     FOLDER = "sys/bus/pci/devices/" + PCI
 
     def unused(self):
-        """An adapter's function, and commands that stand for those that load a module."""
+        """An adapter's function, and substitutes for the commands that load a module."""
         host = Host()
         self.addCleanup(host.folder.cleanup)
         host.software()

@@ -10,7 +10,7 @@
 #
 #   initial namespace: va$$  ====== veth ======  b: vb$$
 #
-# One end is in the initial namespace: a driver's own files are only there.
+# One end is in the initial namespace, as a driver's own files are only there.
 
 . "$(dirname "$0")/../lib/lib.sh"
 only_ours
@@ -19,7 +19,7 @@ TOOLS=$TOP/tools/user
 setup_pair_here 1500
 modprobe -q rdma_cm
 
-# tool NAME ARGUMENT...: run it; what it says and its status stay in the variables
+# tool NAME ARGUMENT...: run it; its output and status are left in variables
 tool() {
 	local name=$1
 	shift
@@ -28,7 +28,7 @@ tool() {
 	ERRORS=$(< "$WORK/errors")
 }
 
-# field WORDS: from the JSON that a tool printed, as a Python expression of j
+# field WORDS: a Python expression of j, the JSON that a tool printed
 field() { echo "$SAID" | $PYTHON -c "import json, sys; j = json.load(sys.stdin); print($1)"; }
 
 # --- tables ---------------------------------------------------------------------
@@ -55,7 +55,7 @@ tool ibdev2netdev --json
 check "ibdev2netdev --json: the datapath" software \
 	"$(field "[e['backend'] for e in j if e['dev'] == '$DEV_A'][0]")"
 
-# b's netdev gets the name that a's has here.
+# b's netdev gets the name of a's netdev.
 in_b ip link set "$IF_B" down
 in_b ip link set "$IF_B" name "$IF_A"
 in_b ip link set "$IF_A" up
@@ -143,7 +143,7 @@ check "compat_gid_gen: no such netdev" "1 compat_gid_gen: there is no Ethernet n
 
 # --- every file has a description ---------------------------------------------------
 
-# What ib_core and the driver core make for every device
+# Files that ib_core and the driver core create for every device
 cores='uevent|power/.*|dev|node_(type|guid|desc)|sys_image_guid|fw_ver|ports/N/(cap_mask|lid|lid_mask_count|link_layer|phys_state|rate|sm_lid|sm_sl|state)|ports/N/(gids|pkeys|gid_attrs/types|gid_attrs/ndevs|hw_counters|counters|cm_[a-z_]*)/.*'
 described=$(sed -n 's,^What:[[:space:]]*/sys/class/infiniband/<dev>/,,p' "$TOP"/Documentation/ABI/testing/* | sed 's,<port>,N,')
 tree=$(cd -P "$IB/$DEV_A" && find . -type f | sed -e 's,^\./,,' -Ee 's,(^|/)(ports|tc|ttl|partitions)/1(/|$),\1\2/N\3,' \
@@ -155,7 +155,7 @@ check "files in Documentation/ABI that the device lacks" "" \
 
 # --- roce-status --------------------------------------------------------------------
 
-status_is() { # status_is PATTERN: roce-status finds this of device a
+status_is() { # status_is PATTERN: roce-status reports this for device a
 	"$TOOLS/roce-status" "$DEV_A" | grep -qE "^  ($DEV_A port 1: |memlock of )$1"
 }
 
@@ -166,7 +166,7 @@ check_match "roce-status: the port" \
 	"port 1 on $IF_A: ACTIVE, .* MTU 1024 \(netdev 1500\), RoCE v1 and v2" "$SAID"
 
 ia=$(gid_index "$DEV_A" v2 $IP4_A) ib=$(gid_index "$DEV_B" v2 $IP4_B)
-# Without the privilege that lifts the limit of locked memory
+# Without the capability that overrides the limit of locked memory
 prlimit --memlock=4194304 setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock \
 	ibv_rc_pingpong -d "$DEV_A" -g "$ia" -p 19600 -n 100000000 -l 3 > "$WORK/a.log" 2>&1 &
 client=$!

@@ -21,8 +21,7 @@ load_driver
 [ -d $TRACING/events/rhca ] || die "no tracepoints of system rhca"
 defer "echo 0 > $TRACING/events/rhca/enable"
 
-# What comes with each packet has its turn apart from the rest, which it would push out
-# of the buffer.
+# Events of each packet are tested separately, as they would push the others out of the buffer.
 often="rhca_rx rhca_turn rhca_tx"
 events() { find $TRACING/events/rhca -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort; }
 switch() { # switch VALUE EVENT...

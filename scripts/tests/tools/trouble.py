@@ -12,7 +12,7 @@ import sys
 import verbs
 from pyverbs.pyverbs_error import PyverbsRDMAError
 
-# What each case changes: MTU of each end, receives of b, operation and its key
+# Changes of each case: MTU of each end, receives of b, operation and its key
 CASES = {
     'send': {},
     'mtu-of-b': {'mtu_b': 256},
@@ -22,7 +22,7 @@ CASES = {
     'limited': {'pkey_index_a': 1},
     'nobody': {'gid_b': '0000:0000:0000:0000:0000:ffff:0a09:004d'},
 }
-QUICK = {'timeout': 15, 'retry': 1}     # 0.4 s, in which a busy machine may stall
+QUICK = {'timeout': 15, 'retry': 1}     # 0.4 s, during which a busy machine may stall
 PATIENT = {'timeout': 20, 'retry': 7}
 
 

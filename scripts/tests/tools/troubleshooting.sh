@@ -14,10 +14,10 @@
 . "$(dirname "$0")/../lib/lib.sh"
 only_ours
 
-# row CAUSE: what follows reproduces that row; check/knobs.sh compares with the table
+# row CAUSE: that row is reproduced next; check/knobs.sh compares with the table
 row() { say "$1"; }
 
-# symptom WHAT STATUS CASE [TYPE-A TYPE-B]: how a's message to b ends
+# symptom WHAT STATUS CASE [TYPE-A TYPE-B]: result of a's message to b
 symptom() {
 	local a=${4:-v2} b=${5:-${4:-v2}}
 
@@ -25,10 +25,10 @@ symptom() {
 		"$DEV_B" "$(gid_index "$DEV_B" "$b" $IP4_B)" 2>&1)"
 }
 
-# status_says PATTERN: a line of trouble in roce-status
+# status_says PATTERN: a problem reported by roce-status
 status_says() { "$TOP/tools/user/roce-status" "${2:-$DEV_A}" | grep -qE "^  .*$1"; }
 
-# names PATTERN COUNTER [DEVICE]: and the next command
+# names PATTERN COUNTER [DEVICE]: and it names the next command
 names() { wait_check 60 "roce-status: $2" status_says "$1.*\($2 [0-9]+\)\. Next: " "${3:-$DEV_A}"; }
 
 grew() { # grew DEVICE COUNTER BEFORE
@@ -123,7 +123,7 @@ busywait 60 gid_index "$DEV_B" v2 10.10.0.2
 check "VLAN 10 at one end, 20 at the other: refused" refused \
 	"$($PYTHON "$HERE/trouble.py" send "$DEV_A" "$(gid_index "$DEV_A" v2 10.10.0.1)" \
 		"$DEV_B" "$(gid_index "$DEV_B" v2 10.10.0.2)" 2>&1)"
-# b, which connects first, is where nobody answered.
+# b connects first, so its neighbour did not answer.
 b_says() { in_b "$TOP/tools/user/roce-status" "$DEV_B" | grep -qE "^  .*$1"; }
 wait_check 60 "roce-status names address and VLAN" b_says "nobody answers for 10.10.0.1 on $IF_B.20: wrong address, VLAN"
 ip link del "$IF_A.10"
@@ -161,7 +161,7 @@ if grep -q ' roce_del_all_netdev_gids' /proc/kallsyms; then
 	wait_check 60 "it is away after an address of the tunnel went" default_gid_is_away
 	log_says() { log_since tunnel | grep -q "unable to add gid fe80:.*error=-28"; }
 	wait_check 60 "the log says so" log_says
-fi # else this kernel's drivers cannot take GIDs off, and nothing happens
+fi # else drivers cannot remove GIDs on this kernel, so nothing happens
 kill $user
 wait_check 70 "it is back after the program's end" default_gid_is_there
 ip link del $TUNNEL
@@ -189,7 +189,7 @@ check_match "roce-status names it" "memlock of this shell is low: 64 KiB" \
 	"$(little_memory "$TOP/tools/user/roce-status" "$DEV_A")"
 
 row "packets are lost"
-ip route get $IP4_B > /dev/null	# the neighbour is known
+ip route get $IP4_B > /dev/null	# resolve the neighbour
 tc qdisc add dev "$IF_A" root netem loss 30%
 for _ in $(seq 10); do
 	symptom "a third of what is sent is lost: success all the same" 0 send
@@ -209,7 +209,7 @@ check "not with the command that it names" "" \
 tc qdisc del dev "$IF_A" root
 
 row "marks without notifications"
-marks_come() { # what netem would lose it marks, where that is ECN-capable
+marks_come() { # netem marks ECN-capable packets instead of dropping them
 	symptom "packets are marked: success" 0 send
 	grew "$DEV_B" np_ecn_marked_roce_packets "$before"
 }
@@ -241,7 +241,7 @@ wait_check 60 "roce-status names the process" status_says "UDP port 4791 is take
 check_match "and ss shows it" ":4791" "$(ss -uln 'sport = 4791')"
 kill $taker
 
-# No adapter here: what an adapter's netdev looks like is in tools-unit.py.
+# There is no adapter here: for its netdevs see tools-unit.py.
 row "software instead of hardware"
 check "backend says so" software "$(< "$IB/$DEV_A/backend")"
 check_match "and ibdev2netdev -v shows no adapter" "^- $DEV_A \(NA - NA\)" \
