@@ -26,7 +26,7 @@ check "blocks are sent by default" known "$(< $blocks)"
 
 icrc_errors() { both_count rx_icrc_encapsulated; }
 
-# What RC takes for lost, at requesters and responders
+# Packets that RC considers lost, at requesters and responders
 repeats() {
 	local name sum=0
 	for name in packet_seq_err out_of_sequence implied_nak_seq_err; do
@@ -46,7 +46,7 @@ traffic() { with_ends traffic.py "$@"; }
 batch() { with_ends batch.py "$1" --label "v2 IPv$1 $2 " "${@:3}"; }
 ops() { with_ends ops.py "$1" --mtu "$2" --types RC,UC --label "v2 IPv$1 $3 " --quick; }
 
-# in_blocks WHAT COMMAND...: more packets than skbs, of both ends together
+# in_blocks WHAT COMMAND...: both ends together sent more packets than skbs
 in_blocks() { leave_together 1/2 "$@"; }
 
 : "whole"
@@ -85,10 +85,10 @@ echo known > $blocks
 check_fails "a policy that is unknown" sh -c "echo some > $blocks"
 
 : "cut by a queue that takes no packet as large as a block, and put together by GRO"
-# A veth has GRO for what comes from one that does not segment TCP. Of 16 packets 15 are a
-# block: when it is cut they have UDP checksums, and so has the last, or GRO would let it
-# pass. The queue has no rate to speak of, so that all of a message comes at once; and one
-# message is under way at a time, since a veth's ring holds 256 packets.
+# A veth uses GRO for packets from one that does not segment TCP. Of 16 packets 15 are a block:
+# after segmentation they have UDP checksums, and so has the last, otherwise GRO would pass it
+# on. The rate of the queue is very high, so that all packets of a message arrive at once; and
+# one message is in flight at a time, as a veth's ring holds 256 packets.
 both tc qdisc replace dev IF root tbf rate 20gbit burst 20000 limit 3000000
 for gro in off on; do
 	both ethtool -K IF gro $gro tso "$([ $gro = on ] && echo off || echo on)" > /dev/null

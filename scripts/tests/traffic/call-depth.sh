@@ -6,9 +6,9 @@
 # timeout: 600
 #
 # The call depth is small: where the payload of a WRITE is copied at most 7 of the driver's
-# functions are on the stack, as compiled, from the send queue's kick and from the UDP
-# socket on; the function that copies is one of them, and ends in a jump to the assembler
-# routine. A kprobe reports the stacks.
+# functions are on the stack, as compiled, counted from the send queue's kick and from the UDP
+# socket; the function that copies is one of them, and ends in a jump to the assembler routine.
+# A kprobe reports the stacks.
 #
 #   a (ra$$)  ====== veth, MTU 4200 ======  b (rb$$)
 
@@ -28,13 +28,13 @@ defer "echo 0 > $tracing/events/kprobes/rhca_copy/enable"
 echo stacktrace > $tracing/events/kprobes/rhca_copy/trigger
 echo 8000 > $tracing/buffer_size_kb
 echo 1 > $tracing/events/kprobes/rhca_copy/enable
-# Each third message is a SEND, a WRITE and a READ: of 16 packets, 14 from the middle.
+# Every third message is a SEND, a WRITE and a READ: of 16 packets, 14 from the middle.
 LIMIT=300 python traffic.py "$DEV_A" "$(gid_index "$DEV_A" v2 $IP4_A)" "$DEV_B" "$(gid_index "$DEV_B" v2 $IP4_B)" \
 	--messages 6 --read --size 65536 --mtu 4096
 echo 0 > $tracing/events/kprobes/rhca_copy/enable
 
-# ways FROM TO: lines of how often, how deep and by which functions FROM, a pattern, reached
-# the copy, of those stacks that have TO
+# ways FROM TO: lines of how often, how deep and through which functions FROM, a pattern,
+# reached the copy, for stacks that contain TO
 ways() {
 	awk -v from="$1" -v to="$2" '
 		function judge() {
@@ -53,7 +53,7 @@ ways() {
 		}
 		END { judge(); for (each in n) print n[each], each }' $tracing/per_cpu/cpu*/trace | sort -rn
 }
-# short WHAT FROM TO: every way, the most frequent often enough
+# short WHAT FROM TO: each path is short, and the most frequent one frequent enough
 short() {
 	local count depth stack often=0
 

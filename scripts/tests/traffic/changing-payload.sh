@@ -5,8 +5,8 @@
 # timeout: 600
 #
 # Writing to memory while it is sent or READ causes no wrong ICRC, and data written after a
-# deregistration is never sent (see changing.py). Packets stay in a queue for a while, so
-# that there is time to write.
+# deregistration is never sent (see changing.py). Packets stay in a queue for a while, so there
+# is time to write.
 #
 #   a (ra$$)  ====== veth, MTU 9000, netem on both sides ======  b (rb$$)
 

@@ -29,18 +29,18 @@ parser.add_argument('--label', default='')
 args = parser.parse_args()
 
 SIZE = 1 << 20
-ROUNDS = 4		# of each turn
-TURNS = 2		# of either kind, by turns: a machine that becomes busy slows both
-TRIES = 3		# of a measurement: what else the machine does only adds
-SLACK_S = 0.02		# two writers want the processors, too
-TIMEOUT = 21		# 8.6 s, by IBTA's 4.096 us * 2^21: more than any round takes
+ROUNDS = 4		# per turn
+TURNS = 2		# of each kind, alternating: a machine that becomes busy slows both
+TRIES = 3		# of a measurement: other work on the machine only adds time
+SLACK_S = 0.02		# two writers use the processors, too
+TIMEOUT = 21		# 8.6 s, by IBTA's 4.096 us * 2^21: longer than any round
 WORST_S = 4.096e-6 * 2**TIMEOUT * verbs.SLOW
-# What is wrong, is repeated, or has been waited for; and what is dropped, which says why
+# Errors, retransmissions and timeouts; and drops, which tell the reason
 COUNTERS = ('rx_icrc_encapsulated', 'packet_seq_err', 'out_of_sequence',
             'local_ack_timeout_err', 'implied_nak_seq_err', 'rnr_nak_retry_err')
-# An answer that comes late may have been asked for again: so often
+# A late response may be requested again: this counts how often
 PROBES, REPEATS = 'roce_adp_retrans', 'duplicate_request'
-# and then it comes twice, all packets of a chunk of a READ
+# and then it arrives twice, with all packets of a READ chunk
 LATE, CHUNK = 'rx_dropped_out_of_window', 32
 DROPS = ('rx_dropped', 'tx_dropped')
 
@@ -55,7 +55,7 @@ def counter(device, name):
 
 
 def kernel_drops():
-    """Packets that found the queues between netdevs and protocols full, of all processors."""
+    """Packets that found the queues between netdevs and protocols full, on all processors."""
     with open('/proc/net/softnet_stat') as file:
         return sum(int(line.split()[1], 16) for line in file)
 
@@ -73,7 +73,7 @@ def wrong_icrcs():
 
 
 class Shared:
-    """Memory that a child process writes to until it is told to stop."""
+    """Memory that a child process writes to until told to stop."""
 
     def __init__(self, end):
         self.map = mmap.mmap(-1, SIZE)
@@ -106,7 +106,7 @@ def address_of(mapping):
 
 
 def run(op, size, shared):
-    """Send from, or READ, the memory that changes."""
+    """Send from, or READ, the changing memory."""
     if op == 'READ':
         post = {'pieces': [(0, size)], 'rkey': shared.mr.rkey, 'raddr': shared.mr.buf}
     else:
@@ -125,7 +125,7 @@ def run(op, size, shared):
 
 
 def turn(op, size, what, shared, written):
-    """Some rounds, while two processes write to memory: the times that they take."""
+    """Times of some rounds while two processes write to memory."""
     for one in written:
         one.start()
     done, times = run(op, size, shared)
@@ -136,7 +136,7 @@ def turn(op, size, what, shared, written):
 
 
 def measure(op, size, ours, others):
-    """Times of the rounds while other memory is written to, and while what is sent is."""
+    """Times of rounds while other memory is written to, and while the payload is."""
     shared = ours[op == 'READ']
     calm, changed = [], []
     for _ in range(TURNS):
@@ -153,7 +153,7 @@ def changing():
             for _ in range(TRIES):
                 calm, changed = measure(op, size, ours, others)
                 worst = max(worst, *calm, *changed)
-                # Of small ones SLACK_S is all that is measured: the counters speak for them
+                # For small messages SLACK_S dominates: their counters are checked
                 was, now = statistics.median(calm), statistics.median(changed)
                 quick = now <= 2 * was + SLACK_S
                 if quick:

@@ -5,10 +5,10 @@
 # spread: yes
 # timeout: 900
 #
-# rdma_cm between ends whose default is v1 or v2: the passive side follows the
-# type of the incoming request, so on devices that serve both every pairing
-# connects, and what is on the wire is the active side's type. (That a v1-only
-# device refuses v2 is in two-vm-modes.sh: the mode is the module's.)
+# rdma_cm between ends whose default is v1 or v2: the passive side uses the type of the incoming
+# request, so devices that support both connect in every combination, and packets on the wire
+# have the active side's type. (For a v1-only device, which refuses v2, see two-vm-modes.sh: the
+# mode is the module's.)
 #
 #   a (passive, ra$$)  ====== veth ======  b (active, rb$$)
 

@@ -32,9 +32,9 @@ add_links
 busywait 60 gid_index "$DEV_A" v2 $IP6_A || die "no v2 GID for $IP6_A on $DEV_A"
 busywait 60 gid_index "$DEV_B" v2 $IP6_B || die "no v2 GID for $IP6_B on $DEV_B"
 
-# bench FAMILY KIND SIZE DEPTH ROUNDS LIST QPS: all complete without an error. A veth
-# delivers on the processor that sends: who moves to another one while packets wait on
-# the first sends what overtakes them, so he stays.
+# bench FAMILY KIND SIZE DEPTH ROUNDS LIST QPS: all requests complete without an error. A veth
+# delivers on the sender's processor: after a migration, new packets would overtake those
+# waiting on the first processor, so the sender is pinned.
 bench() {
 	local a=IP${1}_A b=IP${1}_B job
 	job="$DEV_A $(gid_index "$DEV_A" v2 "${!a}") $DEV_B $(gid_index "$DEV_B" v2 "${!b}")"
@@ -43,8 +43,8 @@ bench() {
 	taskset -c 0 sh -c 'echo "$1" > "$2"' sh "$job" $bench
 }
 
-# shared WHAT ARGUMENT...: packets leave together. How many depends on how often the
-# completion queue is found empty in between.
+# shared WHAT ARGUMENT...: packets share skbs. How many depends on how often the completion
+# queue is found empty meanwhile.
 shared() { leave_together 3/4 "$1" check_ok "$1" bench "${@:2}"; }
 
 : "a debug kernel does not post as often as doorbells wait for"

@@ -9,8 +9,7 @@
 # others lose packets until the MTU is back, and then continue. The port reports the new MTU
 # meanwhile.
 #
-# Packets longer than the sender's MTU are not sent, even in frames that bypass the IP
-# stack.
+# Packets longer than the sender's MTU are not sent, even in frames that bypass the IP stack.
 #
 #   a (ra$$)  ====== veth, MTU 9000 -> 1500 -> 9000 ======  b (rb$$)
 
@@ -61,7 +60,7 @@ for type in $(roce_versions); do
 	traffic_stop toobig 120
 done
 
-# b would take them: it keeps its MTU.
+# b would receive them, as it keeps its MTU.
 only_sender() { # only_sender WHAT VERSION ADDRESS-A ADDRESS-B
 	local before ia ib
 

@@ -38,7 +38,7 @@ for call in (libc.munmap, libc.madvise, libc.mincore):
 
 
 class Memory:
-    """Anonymous memory of this process, nothing of it touched."""
+    """Anonymous memory of this process, not touched yet."""
 
     def __init__(self, size, prot=PROT_READ | PROT_WRITE, at=None):
         self.size = size
@@ -60,14 +60,14 @@ class Memory:
         assert not libc.munmap(self.at + offset, size or self.size)
 
     def resident(self):
-        """Pages that are there."""
+        """Number of pages present."""
         pages = ctypes.create_string_buffer(self.size // PAGE)
         assert not libc.mincore(self.at, self.size, pages)
         return sum(byte & 1 for byte in pages.raw)
 
 
 class Side(End):
-    """An End with one more region, on demand: its memory, or all that the process has."""
+    """An End with another region, on demand: over its memory, or the whole address space."""
 
     def __init__(self, device, index, memory, access=FULL, implicit=False, **more):
         super().__init__(device, index, size=PAGE, **more)
@@ -77,7 +77,7 @@ class Side(End):
         self.mrs.append(self.odp)
 
     def piece(self, offset, size):
-        """Where it lies, as post_send() counts: from the End's own region."""
+        """Its position as for post_send(): relative to the End's own region."""
         return [(self.memory.at + offset - self.mr.buf, size)]
 
     def send(self, op, offset, size, peer, at=0, **more):
@@ -107,7 +107,7 @@ def pinned_kib():
 
 
 def counters(device):
-    """Those of its port that have counted, for who looks for the fault."""
+    """Counters of its port that are not 0, for debugging."""
     folder = f'/sys/class/infiniband/{device}/ports/1/hw_counters'
     values = {}
     for name in sorted(os.listdir(folder)):
@@ -117,7 +117,7 @@ def counters(device):
 
 
 def some(size, seed):
-    """Bytes that no two pages have alike."""
+    """Bytes that differ between any two pages."""
     return b''.join((seed * 65537 + i).to_bytes(8, 'little') for i in range(size // 8))
 
 
@@ -185,7 +185,7 @@ def datagram():
 
 
 def unreliable():
-    """What met a missing page is lost, the next one is not."""
+    """A message that meets a missing page is lost, the next one is not."""
     data = some(PAGE, 9)
     a, b = pair(PAGE, 'UC')
     a.memory.fill(data)
@@ -200,7 +200,7 @@ def unreliable():
 
 
 def taken_and_written():
-    """Pages go between messages."""
+    """Pages are removed between messages."""
     a, b = pair(64 * PAGE)
     wrong = []
     for i in range(50):
@@ -216,7 +216,7 @@ def taken_and_written():
 
 
 def taken_under_traffic(implicit=False):
-    """Pages go while packets are on their way; half of the region is left alone."""
+    """Pages are removed while packets are in flight; half of the region is left alone."""
     size = 32 * PAGE
     a, b = pair(2 * size, implicit=implicit)
     stop = threading.Event()
@@ -227,7 +227,7 @@ def taken_under_traffic(implicit=False):
             b.memory.drop(0, size)
             a.memory.drop(0, size)
             rounds[0] += 1
-            # A busy host may not run us between two that are near: some are not
+            # A busy host may not schedule us between two that are close, so some are not
             time.sleep(0.0002 if rounds[0] % 8 else 0.02)
 
     thread = threading.Thread(target=take)
@@ -254,7 +254,7 @@ def taken_under_traffic(implicit=False):
 
 
 def forked():
-    """The parent's page is copied: what comes afterwards is the parent's."""
+    """The parent's page is copied: later changes are the parent's."""
     old, new = some(PAGE, 3), some(PAGE, 4)
     a, b = pair(PAGE)
     a.memory.fill(old)
@@ -266,7 +266,7 @@ def forked():
         os.read(go[0], 1)
         os.write(tell[1], b.memory.read(PAGE))
         os._exit(0)
-    b.memory.fill(old[:8])		# now it is copied
+    b.memory.fill(old[:8])		# this copies it
     a.memory.fill(new)
     a.send('WRITE', 0, PAGE, b)
     check('after fork(): the parent has what was written', [[SUCCESS], True],
@@ -280,8 +280,8 @@ def forked():
 
 
 def holes():
-    """What, whose memory has the hole, bytes, where at the peer; the sender's end and
-    that of the receive request, if it takes one."""
+    """Operation, side with the hole, bytes, offset at the peer; statuses of the request and of
+    the receive request, if it uses one."""
     middle, size = 4 * PAGE, 16 * PAGE
     for op, side, length, at, sent, received in (
             ('WRITE', 1, size, 0, [REM_ACCESS], None),
@@ -330,7 +330,7 @@ def read_only():
 
 
 def deregistered(implicit=False):
-    """While its pages come and go."""
+    """Traffic while pages are removed and come back."""
     a, b = pair(64 * PAGE, implicit=implicit)
     for _ in range(16):
         a.send('WRITE', 0, 64 * PAGE, b)
@@ -343,7 +343,7 @@ def deregistered(implicit=False):
 
 
 def whole_address_space():
-    """An implicit region: what is mapped later belongs to it."""
+    """An implicit region: memory mapped later belongs to it."""
     before = pinned_kib()
     a, b = pair(64 * PAGE, implicit=True)
     check('implicit regions pin their tables at most', True,
@@ -351,7 +351,7 @@ def whole_address_space():
     data = some(64 * PAGE, 7)
     a.memory.fill(data)
     later = Memory(6 * MIB)
-    # The device keeps tables of 2 MiB each: across the border of two.
+    # The device has a table for each 2 MiB: cross a boundary of two.
     border = (later.at + 4 * MIB) & -(2 * MIB)
     at = border - 32 * PAGE - b.memory.at
     a.send('WRITE', 0, 64 * PAGE, b, at=at)
@@ -373,7 +373,7 @@ def whole_address_space():
 
 
 def nobodys_addresses():
-    """Of an implicit region all addresses are, and few have memory."""
+    """An implicit region covers all addresses, few of which have memory."""
     for address in (0, 1 << 46, (1 << 47) - PAGE, 1 << 63, (1 << 64) - 64):
         a, b = pair(PAGE, implicit=True)
         a.send('WRITE', 0, 8, b, at=address - b.memory.at)
@@ -386,7 +386,7 @@ def nobodys_addresses():
 
 
 def far_apart():
-    """An implicit region has tables for 512 places: the least used give way."""
+    """An implicit region has tables for 512 places: the least recently used are freed."""
     places, step = 640, 2 * MIB
     a, b = pair(places * 8, implicit=True)
     wide = Memory(places * step)
@@ -414,7 +414,7 @@ def implicit_under_traffic():
 
 
 def said_to_be_huge():
-    """The right that says so is a hint: regions carry traffic on pages of any size."""
+    """IBV_ACCESS_HUGETLB is a hint: regions work with pages of any size."""
     data = some(MIB, 9)
     for what, on_demand in ('on demand', ON_DEMAND), ('pinned', 0):
         a, b = pair()
@@ -433,7 +433,7 @@ def said_to_be_huge():
 
 
 def limited():
-    """The tables count as locked memory."""
+    """The tables are charged as locked memory."""
     def registers(size, implicit=False, limit=MIB):
         child = os.fork()
         if child:

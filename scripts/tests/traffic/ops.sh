@@ -19,7 +19,7 @@ for type in $(roce_versions); do
 		[ $family = 6 ] && mtu=4096
 		ia=$(gid_index "$DEV_A" "$type" "${!a}") ib=$(gid_index "$DEV_B" "$type" "${!b}")
 		[ -n "$ia" ] && [ -n "$ib" ] || { fail "no $type GID of IPv$family"; continue; }
-		# As ConnectX: which headers stand before a datagram's payload.
+		# As on ConnectX: the headers that precede a datagram's payload.
 		sl=()
 		case $type-$family in
 		v1-*) sl=(--received-sl 0) ;;

@@ -6,10 +6,10 @@
 # every: 3
 # timeout: 900
 #
-# perftest: ib_send/write/read/atomic, _bw and _lat, 1 byte to 1 MiB, MTU 256 to
-# 4096, RC, UC and UD, polling and events, inline, bidirectional, several QPs,
-# connected by hand and by rdma_cm, over v2, and what differs over v1. An emulated
-# machine takes five seconds for each, so there it is each tool once, over v2.
+# The programs of perftest: ib_send/write/read/atomic, _bw and _lat, 1 byte to 1 MiB, MTU 256 to
+# 4096, RC, UC and UD, polling and events, inline, bidirectional, several QPs, connected by hand
+# and by rdma_cm, over v2; and what differs over v1. On an emulated machine a run takes five
+# seconds, so there each tool runs once, over v2.
 #
 #   a (server, ra$$)  ====== veth, MTU 9000 ======  b (client, rb$$)
 

@@ -25,7 +25,7 @@ pingpong() {
 		"$1 -d $DEV_B -g $5 -p $PORT -n $iters $2 $IP4_A"
 }
 
-# Every entry of a's table has its like at b: same type and kind of address.
+# Every entry of a's table has a counterpart at b: same type and kind of address.
 peer_index() { # peer_index v1|v2 GID
 	case $2 in
 	fe80:*) gids "$DEV_B" | awk -v t="$1" '$2 == t && $3 ~ /^fe80:/ { print $1; exit }' ;;
@@ -34,8 +34,8 @@ peer_index() { # peer_index v1|v2 GID
 	esac
 }
 
-# Link-local addresses answer once they have been found to be unique; whom
-# ib_core asks for a neighbour has a second.
+# Link-local addresses answer once duplicate detection is done; ib_core waits at most a second
+# for a neighbour.
 link_local_answers() {
 	local address
 	address=$(in_b ip -6 -o addr show dev "$IF_B" scope link | awk '{ print $4; exit }')

@@ -5,9 +5,9 @@
 # spread: yes
 # timeout: 900
 #
-# rdma_cm programs over v1 and v2 (configfs default_roce_mode chooses), IPv4 and
-# IPv6: rping with data check, ucmatose, udaddy, cmtime. A capture shows that
-# the version asked for was the one on the wire.
+# rdma_cm programs over v1 and v2 (configfs default_roce_mode selects), IPv4 and IPv6: rping
+# with data check, ucmatose, udaddy, cmtime. A capture shows that the requested version was used
+# on the wire.
 #
 #   a (server, ra$$)  ====== veth ======  b (client, rb$$)
 
@@ -22,7 +22,7 @@ for type in $(roce_versions); do
 	roce_mode_of "$DEV_A" "$type"
 	roce_mode_of "$DEV_B" "$type"
 	for family in 4 6; do
-		# The stand-in's one namespace has no IPv6 route that rdma_cm believes.
+		# In the other driver's one namespace there is no IPv6 route for rdma_cm.
 		if [ $family = 6 ] && ! ours; then continue; fi
 		a=IP${family}_A b=IP${family}_B
 		a=${!a} b=${!b}

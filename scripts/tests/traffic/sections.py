@@ -26,7 +26,7 @@ LINE = re.compile(r'\[(\d+)\] .*? [\d.]+: (\w+): (.*)')
 
 
 class Section:
-    """What has left in it."""
+    """Packets sent or received in one section."""
 
     def __init__(self, kind):
         self.kind, self.packets, self.bytes, self.skbs = kind, 0, 0, 0
@@ -42,7 +42,7 @@ def least_payload(packets, size, skbs):
 
 
 class Most:
-    """The most of any section of a kind."""
+    """The maximum of any section of a kind."""
 
     def __init__(self):
         self.sections, self.packets, self.payload = 0, 0, 0

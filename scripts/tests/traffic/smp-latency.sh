@@ -6,9 +6,9 @@
 # timeout: 600
 #
 # Latency tests of perftest: one request at a time, polled, and the next one posted at once,
-# with packets handled on another processor than the program's. A completion published
-# before its slot is free shows as "Couldn't post send". Each is run ROUNDS times (5; 2 on
-# an emulated machine, where one takes 15 s) for each RoCE version, with MESSAGES (1000).
+# with packets processed on another processor than the program's. A completion published before
+# its slot is free shows as "Couldn't post send". Each is run ROUNDS times (5; 2 on an emulated
+# machine, where one takes 15 s) for each RoCE version, with MESSAGES (1000).
 #
 #   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)
 #   server on CPU 0, packets on 1           client on CPU 1, packets on 0

@@ -18,7 +18,7 @@ remove_driver rdma_rxe
 setup_wire 1500
 PORT=19700
 
-# wire_types TOOL GID_TYPE: which versions the capture of one run holds
+# wire_types TOOL GID_TYPE: the versions in a capture of one run
 wire_types() {
 	PORT=$((PORT + 1))
 	capture_start "$WORK/cap"

@@ -29,7 +29,7 @@ UC="UC_SEND_FIRST UC_SEND_MIDDLE UC_SEND_LAST UC_SEND_ONLY
 	UC_WRITE_FIRST UC_WRITE_MIDDLE UC_WRITE_LAST UC_WRITE_ONLY UC_WRITE_ONLY_IMM"
 UD="UD_SEND_ONLY UD_SEND_ONLY_IMM"
 
-# every_operation LABEL TYPE ADDRESS_A ADDRESS_B [EXTRA]: and many at once of each type
+# every_operation LABEL TYPE ADDRESS_A ADDRESS_B [EXTRA]: also many at once of each type
 every_operation() {
 	local label=$1 kind
 	local ends=("$DEV_A" "$(gid_index "$DEV_A" "$2" "$3")" "$DEV_B" "$(gid_index "$DEV_B" "$2" "$4")")
@@ -62,11 +62,11 @@ captured() {
 	check "$label: opcodes that are missing" "" "$missing"
 }
 
-# A message of several packets is a block; what else is one depends on how soon the process
-# posts again: 67 to 92 blocks have been seen.
+# A message of several packets is a block; other blocks depend on how soon the process posts
+# again: 67 to 92 blocks have been seen.
 LEAST_BLOCKS=40
 
-# every_framing LABEL IPV4-A IPV4-B IPV6-A IPV6-B [CHECK-ICRC-OPTION...]: of v2
+# every_framing LABEL IPV4-A IPV4-B IPV6-A IPV6-B [CHECK-ICRC-OPTION...]: v1 and v2
 every_framing() {
 	captured "$1, v1" v1 "$2" "$3"
 	captured "$1, v2/IPv4" v2 "$2" "$3" --scapy "${@:6}"

@@ -26,10 +26,10 @@ expect_opcodes() { # expect_opcodes FILE NAME...
 	check "opcodes that should be in the capture and are not" "" "$missing"
 }
 
-# Two things are no fault of the packets. A UDP checksum of 0 over IPv6 is what
-# annex A17 and the adapters do: a preference tells tshark. And tshark 4.0 looks
-# for an Ethernet type in the first four bytes of any SEND's payload, so one with
-# less than four bytes makes it stumble: those frames are known by check-icrc.py.
+# Two remarks are no fault of the packets. A UDP checksum of 0 over IPv6 is right by annex A17
+# and used by adapters: a preference tells tshark. And tshark 4.0 looks for an Ethernet type in
+# the first four bytes of any SEND's payload, so shorter payloads cause an error: check-icrc.py
+# identifies those frames.
 dissect() { # dissect LABEL FILE
 	local short remarks
 	check_match "$1: tshark sees packets" '^[1-9]' "$(tshark -r "$2" 2> /dev/null | wc -l)"

@@ -50,7 +50,7 @@ def cnp(qpn, pkey=0xffff):
 
 
 def counts(frame):
-    """What a frame adds to COUNTERS."""
+    """Increases of COUNTERS by a frame."""
     before = [count(name) for name in COUNTERS]
     WIRE.throw(frame)
     time.sleep(0.05)
@@ -79,13 +79,13 @@ def refusals(a, datagram):
 
 
 def marked(qpn, pkey=0xffff, **other):
-    """A packet that is not A's turn, so nothing changes but that it was marked."""
+    """An out-of-sequence packet for A, so nothing changes but that it was marked."""
     reth = frames.reth(0, 0, 0)
     return WIRE.frame(bth(WRITE_ONLY, qpn, 5000, pkey=pkey) + reth, tclass=CE, **other)
 
 
 def next_cnp(wire):
-    """The next frame with a CNP that passes, as (traffic class, BTH and rest), or None"""
+    """The next CNP on the wire, as (traffic class, BTH and rest), or None"""
     skip = 14 + (40 if WIRE.ipv6 else 20) + 8
     until = time.monotonic() + 2
     while time.monotonic() < until:
@@ -158,7 +158,7 @@ def marks(a, b):
 
 
 def seconds(a, b, messages, size):
-    """How long so many WRITEs take, 8 of them under way"""
+    """Time of that many WRITEs, 8 of them in flight"""
     begin, posted, done = time.monotonic(), 0, 0
     while done < messages:
         while posted < messages and posted - done < 8:
@@ -173,14 +173,14 @@ def seconds(a, b, messages, size):
 
 
 def rate_of(qpn):
-    """Mbit/s that CNPs have left to a QP of A, None where none limits it"""
+    """Rate in Mbit/s to which CNPs limit a QP of A, None if none does"""
     rows = json.loads(subprocess.run(('rdma', '-j', '-dd', 'resource', 'show', 'qp', 'link', args.a),
                                      check=True, capture_output=True, text=True).stdout)
     return next(row.get('drv_rate') for row in rows if row.get('lqpn') == qpn)
 
 
 def traced(qpn):
-    """(rate in kbit/s, cause) of each rhca_rate of a QP; None where nothing is traced"""
+    """(rate in kbit/s, cause) of each rhca_rate event of a QP; None without tracing"""
     path = '/sys/kernel/tracing/trace'
     if not os.path.exists('/sys/kernel/tracing/events/rhca'):
         return None
@@ -190,18 +190,18 @@ def traced(qpn):
 
 
 def storm():
-    """CNPs without end slow a QP down to rp_min_rate and no further, and then it recovers."""
+    """Endless CNPs slow a QP down to rp_min_rate and no further; then it recovers."""
     least, burst, bursts = 20, 100, 100
     setting('rp_min_rate', least)
-    # A busy host takes long to throw and to look: meanwhile nothing decays or rises
+    # A busy host is slow to send and to check: nothing must decay or increase meanwhile
     for name in ('rp_dce_tcp_rtt', 'rp_time_reset'):
         setting(name, 131071)
     a, b = verbs.End.open(args.a, args.index_a), verbs.End.open(args.b, args.index_b)
     verbs.connect(a, b, mtu=4096)
     qpn = a.info()['qpn']
-    seconds(a, b, 4, 32768)     # a round trip is known, and so a rate to begin with
-    # A QP is slowed down once in the time of four of its packets, so that a quick host's
-    # bursts have to be more than a slow host's
+    seconds(a, b, 4, 32768)     # so that the round trip is known, and thus an initial rate
+    # A QP is slowed down once in the time of four of its packets, so a fast host needs more
+    # CNPs in a burst than a slow one
     for _ in range(bursts):
         before = count('rp_cnp_handled')
         for _ in range(burst):
@@ -232,15 +232,15 @@ def storm():
 
 
 def pace():
-    """A QP sends no faster than it may."""
+    """A QP does not exceed its rate."""
     size = 32768
     for rate in (50, 400):
         setting('rp_max_rate', rate)
         a, b = verbs.End.open(args.a, args.index_a), verbs.End.open(args.b, args.index_b)
         verbs.connect(a, b, mtu=4096)
         took = seconds(a, b, rate * 1000000 // 8 // size, size)
-        # Headers are counted as well: 4096 bytes are 4166 on IPv4. Whether it is slower
-        # depends on the machine, too.
+        # Headers are counted as well: 4096 bytes are 4166 on IPv4. Being slower may also be due
+        # to the machine.
         check(f'{rate} Mbit/s for a second: not faster', True, 0.93 < took)
         print(f'# {rate} Mbit/s: {1 / took * rate * 4166 / 4096:.1f} Mbit/s with headers')
     setting('rp_max_rate', 0)

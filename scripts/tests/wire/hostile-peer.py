@@ -19,9 +19,9 @@ from verbs import SUCCESS, check, statuses
 
 SEND_ONLY, READ_RESPONSE_ONLY, ACKNOWLEDGE = 0x04, 0x10, 0x11
 ACK, NAK_PSN = 0x1f, 0x60
-NOBODY = 0xfffff0       # no QP has this number
+NOBODY = 0xfffff0       # a QP number that does not exist
 FIRST = 100             # PSN, in both directions
-SLOTS = 128             # PSNs behind a gap, the gap itself included
+SLOTS = 128             # PSNs after a gap, including the gap itself
 PORT_BYTES = 16 << 20
 AGE_S = 2
 QPS = 64
@@ -41,7 +41,7 @@ def count(name):
 
 
 def reaches(name, least, seconds=60):
-    """Wait for a counter; what it is then."""
+    """Wait for a counter; returns its value."""
     until = time.monotonic() + seconds * verbs.SLOW
     while count(name) < least and time.monotonic() < until:
         time.sleep(0.01)
@@ -49,7 +49,7 @@ def reaches(name, least, seconds=60):
 
 
 def settle():
-    """All that has been thrown has been looked at: a frame behind it has."""
+    """Wait until all frames sent were processed, as shown by one sent after them."""
     seen = count('rx_dropped_no_qp')
     WIRE.throw(WIRE.frame(bth(SEND_ONLY, NOBODY, 0)))
     reaches('rx_dropped_no_qp', seen + 1)
@@ -64,14 +64,14 @@ def grown(thrown, *names):
 
 
 def ahead(end, packets, first=1):
-    """What comes behind a packet that is missing"""
+    """Packets after a missing one"""
     qpn = end.info()['qpn']
     return [WIRE.frame(bth(SEND_ONLY, qpn, FIRST + first + i, ack=False) + noise)
             for i in range(packets)]
 
 
 def target(b):
-    """An end of A's whose peer is B's address; B's QP knows nothing of it."""
+    """An end of A with B's address as its peer; B's QP knows nothing of it."""
     end = verbs.End.open(args.a, args.index_a, size=1 << 14, depth=8)
     end.connect(b.info(), mtu=4096, sq_psn=FIRST, rq_psn=FIRST)
     return end
@@ -102,7 +102,7 @@ def gap_on_one():
 
 
 def room_again(b, when):
-    """On a port that holds much another QP would have room for a part only."""
+    """If the port held too much, another QP would have room for only a part."""
     end = target(b)
     check(f'{when} there is room again', f'[{SLOTS - 1}, 0]',
           repr(grown(ahead(end, SLOTS - 1), 'rx_held', 'rx_held_dropped')))
@@ -121,7 +121,7 @@ def gaps_on_many():
     took = time.monotonic() - began
     check('all packets arrived', len(thrown), reaches('rx_packets', came + len(thrown)) - came)
     held = count('rx_held') - held
-    if took < AGE_S:        # else the first were freed, and made room
+    if took < AGE_S:        # otherwise the first were freed, and made room
         check('they hold no more than the port may', True, 0 < held * PAYLOAD <= PORT_BYTES)
         check('and more than half of that', True, held * PAYLOAD > PORT_BYTES // 4)
     print(f'# {len(thrown)} packets on {QPS} QPs in {took:.2f} s: {held} held')
@@ -146,7 +146,7 @@ def answer(qpn, opcode, psn, syndrome=ACK, payload=b''):
 
 
 def acknowledgements():
-    """Nobody has B's QP: all that A hears is what is thrown. It never gives up."""
+    """No process uses B's QP: A only receives frames sent here. It never gives up."""
     a, b = verbs.End.open(args.a, args.index_a), verbs.End.open(args.b, args.index_b)
     a.connect(b.info(), sq_psn=FIRST, rq_psn=FIRST, timeout=0, dest_qpn=NOBODY)
     qpn = a.info()['qpn']

@@ -14,7 +14,7 @@
 . "$TOP/scripts/fuzz/lib.sh"
 only_ours
 
-fuzz_long_backlog	# each frame that is thrown shall be counted
+fuzz_long_backlog	# each frame sent must be counted
 setup_pair 9000
 mac_a=$(in_a cat "/sys/class/net/$IF_A/address") mac_b=$(in_b cat "/sys/class/net/$IF_B/address")
 for type in v1 v2; do

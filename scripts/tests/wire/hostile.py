@@ -55,7 +55,7 @@ def kick(end, command=POST_SEND):
     """ibv_post_send() without a request: look at the ring."""
     answer = ctypes.create_string_buffer(4)
     for handle in range(12):
-        # Newer kernels check the size of a request even where there is none.
+        # Newer kernels check a request's size even if there is none.
         body = struct.pack('=QIIII', ctypes.addressof(answer), handle, 0, 0, 128)
         head = struct.pack('=IHH', command, (8 + len(body)) // 4, 1)
         try:
@@ -78,7 +78,7 @@ def pair():
 
 
 def scribble_words(rng, where):
-    """Single words, most of them in the ring's own fields and the first slots."""
+    """Write single words, most of them in the ring's own fields and the first slots."""
     base, length = rng.choice(where)
     offset = rng.choice((0, 4, PRODUCER, CONSUMER, PRODUCER, CONSUMER,
                          DATA + 4 * rng.randrange(64), 4 * rng.randrange(length // 4)))
@@ -87,7 +87,7 @@ def scribble_words(rng, where):
 
 
 def scribble_slots(rng, where):
-    """Noise over whole slots, then one more of them offered."""
+    """Write noise over whole slots, then post one more."""
     base, length = rng.choice(where)
     start = DATA + rng.randrange(max(length - DATA - 256, 1))
     noise = rng.randbytes(min(256, length - start))
@@ -132,7 +132,7 @@ def attack_chase(in_error):
     while time.monotonic() < end:
         kick(a)
         kick(b)
-    # Closing the QP while its rings still lie: what a killed process leaves.
+    # Close the QP while its rings are still mapped, as after a process is killed.
     os.kill(os.getpid(), signal.SIGKILL)
 
 

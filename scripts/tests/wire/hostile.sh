@@ -5,9 +5,9 @@
 # spread: yes
 # timeout: 900
 #
-# User rings are hostile memory: a process scribbles over the queues that it
-# shares with the kernel, or keeps them full for ever. No crash, no endless loop,
-# and honest processes go on (hostile.py).
+# User rings are hostile memory: a process scribbles over the queues that it shares with the
+# kernel, or keeps them full for ever. No crash, no endless loop, and honest processes continue
+# (hostile.py).
 
 . "$(dirname "$0")/../lib/lib.sh"
 

@@ -34,7 +34,7 @@ SRC, V1 = WIRE.src, WIRE.v1
 # --- victims --------------------------------------------------------------------
 
 class Victim:
-    """An RC connection whose A side is aimed at, made anew when it breaks."""
+    """An RC connection whose A side is the target, created again if it breaks."""
 
     def __init__(self):
         self.new()
@@ -49,7 +49,7 @@ class Victim:
             self.a.post_recv([(0, 4096)], wr_id=i)
 
     def fresh(self):
-        """The same or, if it was hurt (or may have moved on), another."""
+        """Create it again, as it may have been damaged (or have advanced)."""
         self.a.close()
         self.b.close()
         self.new()
@@ -84,7 +84,7 @@ def healthy(label):
 
 
 def volley(label, volleys, least=1):
-    """Throw them all; the drop counters must have moved by at least so much."""
+    """Send them all; the drop counters must grow by at least this much."""
     before, count = drops(), 0
     for data in volleys:
         throw(data)
@@ -105,7 +105,7 @@ ud_qpn = ud.info()['qpn']
 
 
 def right_packets():
-    """(name, transport bytes) of packets that would be right for the victim."""
+    """(name, transport bytes) of packets that would be valid for the target."""
     q, psn = victim.qpn, 100
     deth = struct.pack('!II', verbs.QKEY, 77)
     yield 'WRITE_ONLY', bth(0x0a, q, psn) + reth(victim.addr, victim.rkey, 64) + b'w' * 64
@@ -136,16 +136,16 @@ def name(text):
     return f'{LABEL} {text}'
 
 
-# Truncated, the lengths in front agreeing with what is left, the ICRC right.
+# Truncated, with lengths in the headers and ICRC adapted.
 for what, packet in list(right_packets()):
     cuts = [packet[:n] for n in range(len(packet) if len(packet) < 90 else 90)]
-    # What is shorter than the headers that its opcode asks for cannot be right.
-    # (ACK-like packets of an idle QP are dropped silently as ghosts, so a QP1
-    # or a bare BTH tells only for the shortest ones.)
+    # A packet shorter than the headers of its opcode cannot be valid. (ACKs and the like to an
+    # idle QP are dropped silently as ghosts, so only the shortest ones of these, or those to
+    # QP1, are counted.)
     volley(name(f'{what} truncated at {len(cuts)} lengths'), (frame(cut) for cut in cuts), least=8)
     victim.fresh()
 
-# Cut on the wire: IP or GRH still promise the whole.
+# Truncated on the wire: IP or GRH lengths are those of the whole packet.
 whole = frame(next(right_packets())[1])
 volley(name('whole frame cut at each length'), [whole[:n] for n in range(14, len(whole))], least=1 if V1 else 0)
 victim.fresh()
@@ -231,19 +231,19 @@ volley(name('from somebody the QP is not connected to'),
        if V1 else [frame(bth(0x04, victim.qpn, 100, pkey=0x7ffe) + b's' * 8)], least=1)
 victim.fresh()
 
-# Every PSN distance from the one that is expected.
+# Every distance from the expected PSN.
 volley(name('PSNs far and near'),
        [frame(bth(op, victim.qpn, (100 + step) % 2**24) + (reth(victim.addr, victim.rkey, 8) if op in (0x0a, 0x0c) else b'')
               + (b'' if op == 0x0c else b'd' * 8))
         for step in (1, 2, 1000, 0x7fffff, 0x800000, 0x800001, 0xfffffe, 0xffffff) for op in (0x04, 0x0a, 0x0c)],
        least=0)
 victim.fresh()
-# Middles and lasts with no first; firsts that never end.
+# Middle and last packets without a first; first packets without a last.
 volley(name('segments out of their order'),
        [frame(bth(op, victim.qpn, 100) + b'd' * 1024) for op in (1, 2, 7, 8, 3, 9)] +
        [frame(bth(0x00, victim.qpn, 100 + n) + b'd' * 1024) for n in range(3)], least=0)
 victim.fresh()
-# ATOMIC and READ responses and acknowledgements that nobody asked for.
+# ATOMIC and READ responses and acknowledgements that were not requested.
 volley(name('answers to nothing'),
        [frame(bth(op, victim.qpn, psn) + struct.pack('!I', syndrome << 24) + bytes(extra))
         for op, extra in ((0x11, 0), (0x12, 8), (0x10, 64), (0x0d, 1024), (0x0f, 8))
@@ -252,7 +252,7 @@ volley(name('answers to nothing'),
 victim.fresh()
 
 
-# --- right packets at the wrong time ----------------------------------------------
+# --- valid packets at the wrong time ----------------------------------------------
 
 def stale_answers():
     """An old or early NAK, duplicated or delayed by the network, changes nothing."""
@@ -283,7 +283,7 @@ def stale_answers():
 
 
 def reserved_opcodes():
-    """RC: a request all the same, which ends the connection."""
+    """RC: still a request, which ends the connection."""
     for op in (0x15, 0x18, 0x1f):
         victim.fresh()
         throw(frame(bth(op, victim.qpn, 100) + b'?' * 8))
@@ -294,7 +294,7 @@ def reserved_opcodes():
 
 
 def broken_uc_message():
-    """A first without its last, then a WRITE: no receive completes for it."""
+    """A first packet without its last, then a WRITE: no receive completes for it."""
     a = verbs.End.open(args.a, args.index_a, qp_type='UC')
     b = verbs.End.open(args.b, args.index_b, qp_type='UC')
     verbs.connect(a, b, sq_psn=100, rq_psn=100)
@@ -316,7 +316,7 @@ def broken_uc_message():
 
 
 def oversized_datagrams():
-    """Longer than the buffer that waits: dropped, to QP1 as to any UD QP."""
+    """Longer than the receive buffer: dropped, for QP1 as for any UD QP."""
     a = verbs.End.open(args.a, args.index_a, qp_type='UD')
     a.connect({'qpn': 0, 'gid': victim.b.info()['gid'], 'addr': 0, 'rkey': 0})
     qpn = a.info()['qpn']
@@ -336,14 +336,14 @@ def oversized_datagrams():
 stale_answers()
 reserved_opcodes()
 broken_uc_message()
-oversized_datagrams()      # that QP1 lives is for the connections after this program
+oversized_datagrams()      # connections after this program show that QP1 works
 victim.fresh()
 
 
 # --- random, from a fixed seed ----------------------------------------------------
 
 def random_frames(count):
-    """Noise behind a right network header, its ICRC right or not."""
+    """Noise after valid network headers, with a valid ICRC or not."""
     for _ in range(count):
         body = rng.randbytes(rng.choice((0, 1, 4, 11, 12, 13, 16, 20, 28, 40, 60, 100, 300, 1100)))
         if len(body) >= 12 and rng.random() < 0.8:
@@ -355,7 +355,7 @@ def random_frames(count):
 
 
 def mutants(count):
-    """Right packets with a few bytes changed, the ICRC right again."""
+    """Valid packets with a few bytes changed, and a valid ICRC."""
     packets = [packet for _, packet in right_packets()]
     for _ in range(count):
         packet = bytearray(rng.choice(packets))

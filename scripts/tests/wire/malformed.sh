@@ -5,9 +5,9 @@
 # spread: yes
 # timeout: 900
 #
-# Malformed packets from the wire: truncated at each length, lying lengths, bad
-# opcodes, pad counts, ICRCs, keys and numbers, and noise from a fixed seed, over
-# v1 and v2. No crash, each class counted, other traffic unharmed (malformed.py).
+# Malformed packets from the wire: truncated at each length, inconsistent lengths, bad opcodes,
+# pad counts, ICRCs, keys and numbers, and noise from a fixed seed, over v1 and v2. No crash,
+# each class counted, other traffic unaffected (malformed.py).
 #
 #   a (ra$$, aimed at)  ====== veth ======  b (packet socket on vb$$)
 
@@ -31,7 +31,7 @@ for type in $(roce_versions); do
 		# shellcheck disable=SC2086
 		LIMIT=400 python malformed.py "$DEV_A" "$ia" "$DEV_B" "$ib" --version "$type" \
 			--src-ip $b --dst-ip $a $options
-		# Only a QP1 that is alive makes a connection.
+		# Only a working QP1 makes a connection.
 		if ours; then
 			PORT=$((PORT + 1))
 			pair "rdma_cm-afterwards-$type-ipv$family" cm:$PORT \

@@ -4,9 +4,9 @@
 # tier: full
 # timeout: 1500
 #
-# roce_hca on machine a, the in-tree rdma_rxe on machine b, on a wire that drops 1 % of
-# packets each way: every operation from either side, and the stock tools, end as without
-# loss, and the kernel logs stay clean.
+# roce_hca on machine a, the in-tree rdma_rxe on machine b, on a wire that drops 1 % of packets
+# each way: every operation from either side, and the stock tools, succeed as without loss, and
+# the kernel logs stay clean.
 
 [ "${VM_ROLE:-}" = b ] && RHCA_LINK_TYPE=rxe
 . "$(dirname "$0")/../lib/two-vm-lib.sh"
@@ -14,10 +14,10 @@
 need tc
 setup_machine 9000
 
-# Any packet may be lost, except a DREQ: rping's client is gone as soon as its QP is flushed,
-# and ib_cm cancels the DREQ of an identifier that is destroyed instead of repeating it. A
-# server that does not get this one packet waits for ever, whatever the driver. As the wire
-# does not lose it, one that does not end is a fault.
+# Any packet may be lost, except a DREQ: rping's client exits as soon as its QP is flushed, and
+# ib_cm cancels the DREQ of an identifier that is destroyed instead of retransmitting it. A
+# server that does not receive this one packet waits for ever, whatever the driver. As the wire
+# does not lose it, a server that does not end is a fault.
 lossy_wire() {
 	show tc qdisc replace dev eth0 root handle 1: prio bands 2 \
 		priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 || die "no prio on this kernel"
@@ -32,8 +32,8 @@ lossy_wire() {
 lossy_wire
 meet
 
-# A requester of rdma_rxe does not repeat a READ or an atomic whose answer was lost while
-# a fenced request waits for it.
+# As a requester rdma_rxe does not retransmit a READ or atomic whose response was lost while a
+# fenced request waits for it.
 operations 20001 v2 4 --label "lossy " --types RC --timeout 14 --unfenced
 
 index=$(index v2 4)

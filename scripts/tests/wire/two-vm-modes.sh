@@ -4,8 +4,8 @@
 # tier: wide
 # timeout: 1500
 #
-# Whom a device of one RoCE version talks to. Machine a loads with roce_mode=v1,
-# then v2, and is passive; machine b serves both and is active with either:
+# Which peers a device of one RoCE version connects with. Machine a loads with roce_mode=v1,
+# then v2, and is passive; machine b supports both and is active with either:
 #
 #   b asks with   a is v1-only   a is v2-only
 #        v1        connects       does not
@@ -49,7 +49,7 @@ for mode in v1 v2; do
 			wait $pid 2> /dev/null
 		else
 			meet
-			# A refusal takes no time, and silence is as good.
+			# A refusal is fast; no answer at all is as good.
 			limit=15
 			[ $ask != $mode ] || limit=120
 			show timeout $limit rping -c -a $PEER4 -I $IP4 -p $port -C 3 -V > "$WORK/rping" 2>&1

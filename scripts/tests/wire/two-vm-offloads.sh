@@ -4,10 +4,9 @@
 # tier: wide
 # timeout: 1500
 #
-# Blocks over an adapter (virtio-net): one with UDP segmentation offload and one without, to
-# one that merges received packets and one that does not. Whatever segments, in the guest or
-# behind its adapter, must increment the IPv4 identification: each wrong one is an ICRC
-# error at the peer.
+# Blocks over an adapter (virtio-net): one with UDP segmentation offload and one without, to one
+# that merges received packets and one that does not. Segmentation, in the guest or behind its
+# adapter, must increment the IPv4 identification: each wrong one is an ICRC error at the peer.
 
 . "$(dirname "$0")/../lib/two-vm-lib.sh"
 only_ours
@@ -17,16 +16,16 @@ blocks=/sys/module/roce_hca/parameters/blocks
 offload() { ethtool -k eth0 | sed -n "s/^[[:space:]]*$1: \([a-z]*\).*/\1/p"; }
 
 setup_machine 9000
-# virtio_net offers it, and leaves it off
+# virtio_net supports it, but leaves it off
 ethtool -K eth0 tx-udp-segmentation on
 if [ "$(offload tx-udp-segmentation)" != on ]; then
 	say "the adapter does not segment UDP (kernel $(uname -r), or no taps below it)"
 	exit 4
 fi
 
-# run LABEL MTU FAMILY OPERATOR: every operation, driven by a; b lends its device. Then
-# 64 KiB WRITEs by both: of them so many skbs leave as OPERATOR says, beside packets. A tap
-# holds 1000 packets, so eight at once.
+# run LABEL MTU FAMILY OPERATOR: every operation, controlled by a; b lends its device. Then 64
+# KiB WRITEs by both: their number of skbs relates to that of packets by OPERATOR. A tap holds
+# 1000 packets, so eight at once.
 port=22000
 run() {
 	local server before packets skbs
@@ -49,7 +48,7 @@ run() {
 run "by default an adapter gets single packets" 1024 4 -gt
 echo any > $blocks
 run "cut by nobody, or behind the adapter" 1024 4 -lt
-# IPv6 has no identifications: it is tried where blocks go farthest, and where they are cut first.
+# IPv6 has no identifications: test blocks that travel farthest, and those segmented first.
 run "cut by nobody, or behind the adapter" 1024 6 -lt
 meet
 check_ok "from now on the adapter hands over single packets" ethtool -K eth0 rx-gro-hw off
