@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The host's side of running one command in a guest, shared by scripts/vm/run
-# and scripts/uml/run. The folder shared with the guest carries the command in,
-# and its status and the kernel's log out; see guest-run.
+# The host's side of running one command in a guest, shared by scripts/vm/run and
+# scripts/uml/run. The folder shared with the guest carries the command in, and its status and
+# the kernel's log out; see guest-run.
 
 guest_lib_dir=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 
@@ -31,8 +31,8 @@ guest_share_create() {
 	trap 'exit 130' INT TERM
 }
 
-# guest_watchdog SHARE PID: end the machine when it overstays SHARE/limit
-# (seconds since that file was written; the guest may write it anew).
+# guest_watchdog SHARE PID: end the machine when it exceeds SHARE/limit (seconds since that file
+# was written; the guest may write it again).
 guest_watchdog() {
 	local share=$1 pid=$2 age
 
@@ -52,13 +52,13 @@ guest_supervise() {
 
 	shift
 	: > "$share/console"
-	# A session of its own, so that all of its processes can be ended at once.
+	# In a session of its own, so that all of its processes can be ended at once.
 	setsid "$@" < /dev/null > "$share/console" 2>&1 &
 	pid=$!
 	echo $pid > "$share/pid"
 	guest_watchdog "$share" $pid &
 	watchdog=$!
-	# Waited for, since a trap does not run while a foreground command does.
+	# Waited for, as a trap does not run while a foreground command does.
 	tail -n +1 -s 0.1 -f --pid=$pid "$share/console" &
 	wait $! || :
 	kill $watchdog 2> /dev/null || :
@@ -73,7 +73,7 @@ guest_write_command() {
 	shift 4
 	tree=$(realpath "$guest_lib_dir/../..")
 	{
-		# What a caller sets for a scenario reaches it.
+		# Variables set by a caller reach the scenario.
 		export -p | grep -E '^declare -x (RHCA_[A-Z0-9_]+|VM_[A-Z]+)=' || :
 		echo "export RHCA_TREE=$(printf %q "$tree")"
 		echo "export RHCA_KERNEL=$kernel"
@@ -82,8 +82,8 @@ guest_write_command() {
 		echo "export RHCA_SHARE=/run/rhca"
 		echo "export RHCA_TIMEOUT=$timeout"
 	} > "$share/environment"
-	# Beyond the command's own time: to boot, to look for leaks, to shut down.
-	# A command that writes its limit itself needs only time to come so far.
+	# In addition to the command's own time: to boot, to look for leaks, to shut down. A
+	# command that writes its limit itself only needs time to get that far.
 	echo $((${RHCA_FIRST_SIGN_S:-$timeout} + 300)) > "$share/limit"
 	# One word is a shell line, several are a command and its arguments.
 	if [ $# -eq 1 ]; then
@@ -94,8 +94,8 @@ guest_write_command() {
 	fi > "$share/command"
 }
 
-# Judge a guest that has ended: the status of its command, unless the kernel
-# complained or died. Leaves what the kernel complained of in SHARE/faults.
+# Judge a guest that has ended: the status of its command, unless the kernel reported a fault or
+# crashed. Leaves the kernel's reports in SHARE/faults.
 guest_finish() {
 	local share=$1 status=0
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# A kernel of the distribution's, or one of scripts/vm/debug-kernel, in QEMU on the
-# host's own root, shared by scripts/vm/run and tools/connectx-model/run, on top of
-# guest-lib.sh.
+# A kernel of the distribution, or one of scripts/vm/debug-kernel, in QEMU on the host's own
+# root, shared by scripts/vm/run and tools/connectx-model/run, on top of guest-lib.sh.
 
 # shellcheck source=scripts/vm/guest-lib.sh
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/guest-lib.sh"
 
-# An emulated processor is slow, not stuck: give the watchdogs patience, and do not
-# take a timer that is late for one that is broken.
+# An emulated processor is slow, not stuck: increase watchdog times, and do not consider a late
+# timer broken.
 machine_kernel_arguments=(
 	console=ttyS0 quiet loglevel=4 panic=-1 oops=panic
 	mitigations=off nokaslr no5lvl tsc=reliable apparmor=0 audit=0
@@ -16,15 +15,15 @@ machine_kernel_arguments=(
 	no_timer_check watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120
 )
 
-# Set by who counts: the machine is emulated, and its time is that of its instructions, a
-# nanosecond each, whatever else the host does. A program is as fast as it is short. While
-# all sleep no time is lost: the next timer is due at once
+# Set to count instructions: the machine is emulated, and its clock advances by a nanosecond for
+# each instruction, whatever else the host does. The speed of a program is its number of
+# instructions. Idle time is skipped: the next timer is due at once
 machine_counts=
 
-# Set by who boots two machines: a folder of both
+# Set by a caller that boots two machines: a folder shared by both
 machine_wire_share=
 
-# machine_find SERIES QEMU: what the machine is made of
+# machine_find SERIES QEMU: sets the components of the machine
 machine_find() {
 	local series=$1
 
@@ -51,14 +50,15 @@ machine_find() {
 	esac
 }
 
-# machine_folder TAG PATH [FSDEV-OPTION]: a folder of the host's, over 9p
+# machine_folder TAG PATH [FSDEV-OPTION]: a folder of the host, over 9p
 machine_folder() {
 	echo "-fsdev local,id=$1,path=$2,security_model=none${3-}
 		-device virtio-9p-pci,fsdev=$1,mount_tag=$1"
 }
 
-# machine_with_folders SHARE: sets machine_folders, options by which the machine has the host's root,
-# SHARE and machine_wire_share, if there is one, and machine_server, words in front of the emulator.
+# machine_with_folders SHARE: sets machine_folders, options that give the machine the host's
+# root, SHARE and machine_wire_share, if set, and machine_server, words to put before the
+# emulator.
 machine_with_folders() {
 	machine_server=()
 	# shellcheck disable=SC2207
@@ -76,11 +76,11 @@ machine_with_folders() {
 
 # machine_boot SHARE CPUS MEMORY [QEMU-OPTION...]
 #
-# With RHCA_ROOT, a folder with a Debian, the machine has that as its root, not this
-# machine's, and its work tree is the shared folder.
+# With RHCA_ROOT, a folder with a Debian, that is the root of the machine, in place of this
+# machine's, and the shared folder is its work tree.
 #
-# Where it is emulated, a processor with AVX is a slower one: libc then moves
-# memory by wide vectors, and the emulator makes a call of each. Pages of 1 GiB it has.
+# In emulation a processor with AVX is slower: libc then copies memory by wide vectors, and the
+# emulator makes a call of each. Pages of 1 GiB are enabled.
 machine_boot() {
 	local share=$1 cpus=$2 memory=$3 cpu=Westmere,+pdpe1gb tree
 	local accel=(-accel "tcg,thread=multi")

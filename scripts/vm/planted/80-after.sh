@@ -4,7 +4,7 @@
 # tier: wide
 # timeout: 60
 #
-# Comes after all that, in a clean guest.
+# Runs after all of these, in a clean guest.
 
 [ ! -e /sys/class/net/planted0 ] || exit 1
 [ -z "$(ip netns list)" ]
