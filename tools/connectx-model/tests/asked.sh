@@ -1,19 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# hardware-report --ask-firmware, on a model that was started with --with=page-rights: who
-# uses the function is left alone, the answers are those of the model, and nothing is left,
-# or it is said what.
-# Its module has been built by scripts/check/test-module.
+# hardware-report --ask-firmware, on a model started with --with=page-rights: a function in use
+# is not touched, the answers are those of the model, and no object is left, or the report names
+# it. Its module has been built by scripts/check/test-module.
 . "$(dirname "$0")/guest-lib.sh"
 tree=$(realpath "$(dirname "$0")/../../..")
 # shellcheck disable=SC2034 # for guest-lib.sh
 {
 	kinds='PD|mkey'
-	# Of a protection domain that left_behind() has kept in use
+	# Of the protection domain that left_behind() keeps in use
 	provoked='mlx5_cmd_out_err.*DEALLOC_PD'
 }
 
-# A host builds the module, which takes minutes here
+# The real make, on a host, takes minutes here
 mkdir "$work/bin"
 cat > "$work/bin/make" <<END
 #!/bin/sh
@@ -23,17 +22,17 @@ done
 END
 chmod +x "$work/bin/make"
 
-# report WORDS: it is told these when it asks
+# report WORDS: run it, with these words as the answer to its question
 report_told() {
 	echo "$1" | PATH=$work/bin:$PATH "$tree/tools/user/hardware-report" --ask-firmware "$pci"
 }
 
-says() { # says PATTERN WORDS: and prints no report
+says() { # says PATTERN WORDS: it prints this, and no report
 	! report_told "$2" > "$work/report" 2>&1 && cat "$work/report" &&
 		grep -q "$1" "$work/report" && ! grep -q '^==' "$work/report"
 }
 
-refused() { # refused PATTERN WORDS: it says so, and the model has heard of no key
+refused() { # refused PATTERN WORDS: it prints this, and the model has received no command for a key
 	local before
 
 	before=$(created)
@@ -77,7 +76,7 @@ check answered answered
 check nothing-left nothing_left "$alone"
 check module-has-gone test ! -e /sys/module/ask_firmware
 check left-behind left_behind
-# It makes keys of its own, in the background
+# It creates keys of its own, in the background
 modprobe mlx5_ib
 wait_for has_rdma
 check driver-is-bound says 'is used by mlx5_ib.rdma' yes

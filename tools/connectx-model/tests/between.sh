@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Two adapters of one machine, back to back ("--adapters 2"), each in a network
-# namespace that has its RDMA device too. Who serves them changes:
+# Two adapters of one machine, back to back ("--adapters 2"), each in a network namespace that
+# also has its RDMA device. The drivers change:
 #
 #	a 10.7.0.1		b 10.7.0.2
 #	roce_hca_mlx5	-----	mlx5_ib
 #	roce_hca_mlx5	-----	a software device of roce_hca
 #	mlx5_ib		-----	a software device of roce_hca
 #
-# The third is the judge of the second: what fails there is not roce_hca_mlx5's.
+# The third checks the second: its failures are not due to roce_hca_mlx5.
 #
 # usage: between.sh [PAIRING...]   ours-intree, ours-software, intree-software (all)
 . "$(dirname "$0")/guest-lib.sh"
@@ -52,12 +52,12 @@ prepare() {
 	move a "$netdev_a" $address_a && move b "$netdev_b" $address_b
 }
 
-# A device's folder in sysfs is shown in its own namespace only.
+# A device's folder in sysfs is visible only in its own namespace.
 new_device() {
 	compgen -G "/sys/class/infiniband/*" > "$work/devices" && xargs -n 1 basename < "$work/devices"
 }
 
-# adopt NAMESPACE: the device that came last lives there; sets rdma_$1, gid_$1, gid1_$1
+# adopt NAMESPACE: move the newest device there; sets rdma_$1, gid_$1, gid1_$1
 adopt() {
 	local name
 
@@ -88,7 +88,7 @@ software_in_b() {
 		in_b rdma link add soft type roce netdev "$netdev_b" && adopt b
 }
 
-# A device of ours stands in for roce_hca_mlx5 meanwhile, and gives way.
+# One of our software devices stands in for roce_hca_mlx5 meanwhile, and makes room.
 in_tree_in_a() {
 	modprobe -r roce_hca_mlx5 && echo mlx5_core.rdma.0 > $drivers/mlx5_ib.rdma/bind &&
 		wait_for has_in_tree && adopt a
@@ -103,7 +103,7 @@ both() {
 	pair "$pairing-$1" "ip netns exec b $2" "ip netns exec a $3"
 }
 
-# The sender says it again until the receiver has heard it.
+# The sender repeats the message until the receiver has got it.
 multicast() { # multicast RECEIVER RECEIVER-ADDRESS SENDER SENDER-ADDRESS
 	local receiver
 
@@ -131,7 +131,7 @@ verbs() {
 	done
 }
 
-# As many READs and atomics at once as a software device takes
+# The number of READs and atomics in flight that a software device supports
 few_reads="-o 4"
 
 performance() {

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Two adapters of one machine ("--adapters 2") whose ports software serves, bonded: one
-# device of roce_hca for both. An adapter is reloaded, so that its netdev goes and another
-# comes; then both are, one right after the other. Each port has its device and the
-# partitions of the bond's again, and bonded anew they are one device with these.
+# Two adapters of one machine ("--adapters 2") whose ports are served by software, bonded: one
+# device of roce_hca for both. An adapter is reloaded, so its netdev is removed and a new one
+# created; then both are, in quick succession. Each port gets its device with the partitions of
+# the bond's, and when bonded again they are one device with these.
 . "$(dirname "$0")/guest-lib.sh"
 
 partition=0x8001
@@ -16,12 +16,12 @@ netdev_of() {
 	compgen -G "/sys/bus/pci/devices/$(pci_of "$1")/net/*"
 }
 
-# device_on NETDEV: a member of a bond may have no GID to tell it by
+# device_on NETDEV: a member of a bond may have no GID to identify it by
 device_on() {
 	rdma link show | sed -n "s|^link \([^/]*\)/1 .* netdev $1 *$|\1|p" | grep .
 }
 
-# has_device FUNCTION: ours, on whatever netdev it has now
+# has_device FUNCTION: ours, on its current netdev
 has_device() {
 	local ndev
 
@@ -44,7 +44,7 @@ has_all() {
 	echo "netdevs $a and $b"
 }
 
-# make_bond: of the netdevs, whose addresses and state a reload has taken away
+# make_bond: from the netdevs; a reload has removed their addresses and state
 make_bond() {
 	local ndev
 
@@ -53,7 +53,7 @@ make_bond() {
 		ip link set "$ndev" master bond0 || return 1
 	done
 	ip link set bond0 up
-	# Not for minutes: where partitions differ there is none
+	# Wait less than minutes: if partitions differ, no device is created
 	for _ in {1..60}; do
 		! device_on bond0 || return 0
 		sleep 0.5

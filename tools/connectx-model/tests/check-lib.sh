@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What ../check and check-long share: run a scenario in guests, count its tests.
+# Shared by ../check and check-long: run a scenario in guests, count its tests.
 
 here=$(realpath "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/..")
 tree=$(realpath "$here/../..")
-# With CONNECTX_RESULTS, a folder, consoles, logs and captures are kept there, and what
-# parts have been done: the next run with it does the others, and its total is of all.
+# With CONNECTX_RESULTS, a folder, consoles, logs and captures are kept there, and a list of
+# parts that are done: the next run with it does the others, and its total includes all.
 if [ -n "${CONNECTX_RESULTS-}" ]; then
 	mkdir -p "$CONNECTX_RESULTS" || exit 2
 	results=$(realpath "$CONNECTX_RESULTS")
@@ -18,14 +18,14 @@ failed=0
 skipped=0
 left=
 
-# is_due PART: it has not been done, and may begin. CONNECTX_MINUTES: how long parts may
+# is_due PART: not done yet, and within CONNECTX_MINUTES, the time in which parts may start
 is_due() {
 	! grep -q "^$1 " "$results/parts" 2> /dev/null || return 1
 	[ -z "${CONNECTX_MINUTES-}" ] || [ $SECONDS -lt $((CONNECTX_MINUTES * 60)) ]
 }
 
-# part NAME COMMAND...: if it is due. A line for it, when it has been done, good or bad: whoever
-# wants it again strikes that
+# part NAME COMMAND...: if it is due. When done, good or bad, it has a line in the list: delete
+# that to run it again
 part() {
 	local name=$1 before=("$passed" "$failed" "$skipped") line
 
@@ -39,7 +39,7 @@ part() {
 	elif ! is_due "$name"; then
 		left+=" $name"
 	else
-		rm -rf "${results:?}/$name"	# of a run that was ended in it
+		rm -rf "${results:?}/$name"	# left by a run that was interrupted in it
 		"$@"
 		echo "$name $((passed - before[0])) $((failed - before[1]))" \
 			"$((skipped - before[2])) $(date -I) $(commit)" >> "$results/parts"
@@ -93,7 +93,7 @@ lines() {
 	[ $status -eq 0 ] || tail -n 20 "$results/log"
 }
 
-# without_guest MODEL: what needs no virtual machine
+# without_guest MODEL: tests that need no virtual machine
 without_guest() {
 	lines firmware /usr/bin/python3 "$here/tests/firmware.py" "$1"
 	lines wires /usr/bin/python3 "$here/tests/wires.py" "$1"
@@ -101,7 +101,7 @@ without_guest() {
 	lines compare /usr/bin/python3 "$here/tests/compare.py"
 }
 
-# modules_built KERNEL: ours, for a kernel that is there; made once in a run
+# modules_built KERNEL: ours, for an installed kernel; built once per run
 modules_known=
 modules_built() {
 	local version
@@ -145,17 +145,16 @@ guest() {
 		esac
 		echo "${line%% *} $name/${line#* }"
 	done < <(sed -n 's/^[ab]| //; /^\(PASS\|FAIL\|SKIP\) /p' "$results/$name.log" | tr -d '\r')
-	# The guest's own status, its kernel log, and what the model says of the driver.
+	# Includes the guest's own status, its kernel log, and the model's reports on the driver.
 	verdict "$name/run ($((SECONDS - begin)) s)" $status
 	[ $status -eq 0 ] || tail -n 60 "$results/$name.log"
 }
 
-# Nothing that this driver did may have been against the protocol; and it did something, with
-# each adapter that there was.
+# The driver has not violated the protocol; and it was active, with each adapter that there was.
 no_violations() { # no_violations NAME [ALLOWED-PATTERN]
 	local logs log
 
-	[ -e "$results/$1" ] || return 0	# its kernel is not there
+	[ -e "$results/$1" ] || return 0	# its kernel is not installed
 	logs=$(find "$results/$1" -name model.log)
 	[ -n "$logs" ] || return 1
 	for log in $logs; do
@@ -168,9 +167,9 @@ no_violations() { # no_violations NAME [ALLOWED-PATTERN]
 	! grep -h VIOLATION $logs | grep -vE "${2:-nothing allowed}"
 }
 
-# What tshark finds worth a remark in the RoCE packets of a capture, one a line.
-# (A TTL of 1 is what ibv_ud_pingpong asks for, and what multicast begins with.)
-# Random data is not to be taken for these protocols, which are known by a guess.
+# Remarks of tshark on the RoCE packets of a capture, one per line. (A TTL of 1 is requested by
+# ibv_ud_pingpong, and is the default of multicast.) Random data must not be taken for these
+# protocols, which tshark detects heuristically.
 remarks() { # remarks CAPTURE
 	local dissect=(tshark -r "$1" -o udp.ignore_ipv6_zero_checksum:TRUE)
 	local guess
@@ -184,7 +183,7 @@ remarks() { # remarks CAPTURE
 		tr '|' '\n' | grep -v '^"Time To Live" only 1$' | sort | uniq -c
 }
 
-# The capture of a wire: every ICRC and length right, nothing tshark remarks on.
+# The capture of a wire: every ICRC and length is right, and tshark has no remarks.
 capture_good() { # capture_good NAME LEAST-PACKETS
 	local capture found count
 
@@ -199,7 +198,7 @@ capture_good() { # capture_good NAME LEAST-PACKETS
 	[ -z "$found" ]
 }
 
-# 3: nothing has failed, and something is left
+# 3: nothing has failed, and parts are left
 summary() {
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ -z "$left" ] || echo "not begun, for the next run with this CONNECTX_RESULTS:$left"

@@ -32,8 +32,8 @@ HUGE_PAGE, GIANT_PAGE = 2 << 20, 1 << 30
 MFD_HUGE_1GB = 30 << 26         # os has it from Python 3.13 on
 GIANT_POOL = '/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages'
 PROT_NONE, MAP_FIXED = 0, 0x10        # mmap has neither
-RATE_10_GBPS = 3        # enum ibv_rate, which pyverbs has not
-# About the limits of a group of addresses, of a page of them, and of a request
+RATE_10_GBPS = 3        # enum ibv_rate, which pyverbs lacks
+# Around the limits of a group of addresses, of a page of them, and of a request
 SIZES = (3, 8, 9, 512, 513, 600, 8193, 20000)
 FLAGS = {'none': 0, **RIGHTS}
 
@@ -112,7 +112,7 @@ def has_giant_page():
 
 
 def again(change, pages):
-    """A region that changes; there are another domain and other memory."""
+    """A region that is changed; with another domain and other memory."""
     def step(bench):
         pd = domain(bench)
         other = bench.add(PD(bench.made[0]))
@@ -148,14 +148,14 @@ AGAIN = {
 
 
 def options(bench):
-    """Enhanced connection establishment: what the adapter offers, asked for."""
+    """Enhanced connection establishment: requests what the adapter offers."""
     context, qp = make_qp(bench, e.IBV_QPT_RC)
     qp.set_ece(qp.query_ece())
     qp.to_rts(connection(bench, context, qp))
 
 
 def path(bench):
-    """A route with each of its fields."""
+    """A route with a value in each field."""
     context, qp = make_qp(bench, e.IBV_QPT_RC)
     attr = connection(bench, context, qp)
     gid = context.query_gid(1, bench.index)
@@ -179,7 +179,7 @@ def peer_may(access):
 
 
 def entries(kind, cqe_bytes, signal_all):
-    """A queue pair whose completions may have small data in them."""
+    """A queue pair whose completions may contain small data."""
     def step(bench):
         os.environ['MLX5_CQE_SIZE'] = str(cqe_bytes)
         context = bench.context()

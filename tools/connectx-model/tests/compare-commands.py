@@ -26,41 +26,40 @@ import sys
 
 LINE = re.compile(r'^\s*[\d.]+ (\w+)\s+(.*)$')
 COMMAND = re.compile(r'^dev0 (\w+) op_mod=(\w+) in=(\d+) out=(\d+)')
-OF_ANOTHER = re.compile(r'^dev[1-9]\d* \w+ op_mod=')   # adapter's function, such as of a LAG
+OF_ANOTHER = re.compile(r'^dev[1-9]\d* \w+ op_mod=')   # function of an adapter, such as of a LAG
 FIELD = re.compile(r'^in (\S+) = (\w+)$')
 BY_VALUES = 'kernel-'
 
-# They come by themselves: the network interface's, and mlx5_core's
+# Commands that occur by themselves: of the network interface and mlx5_core
 BACKGROUND = {'ACCESS_REG', 'QUERY_VPORT_COUNTER', 'QUERY_VPORT_STATE', 'QUERY_Q_COUNTER',
               'QUERY_NIC_VPORT_CONTEXT', 'QUERY_FLOW_COUNTER', 'QUERY_CONG_STATISTICS', 'NOP'}
 
-# In the steps of the kernel's users, which take longer: mlx5_ib has ib_core moderate their
-# queues by what it measures (use_cq_dim), now and then; roce_hca_mlx5 has not. The network
-# interface hears of addresses, and mlx5_ib switches on what goes back to the sender with the
-# first transport domain
+# In steps of the kernel's users, which take longer: for mlx5_ib ib_core sometimes moderates
+# completion queues (use_cq_dim), for roce_hca_mlx5 it does not. The network interface is
+# notified of addresses, and mlx5_ib enables loopback with the first transport domain
 OCCASIONAL = {'MODIFY_CQ', 'MODIFY_NIC_VPORT_CONTEXT', 'SET_FLOW_TABLE_ENTRY',
               'DELETE_FLOW_TABLE_ENTRY'}
 
-# Numbers that the adapter gave, addresses of memory, ports that are taken one after the
-# other: that they are there counts
+# Numbers assigned by the adapter, addresses of memory, ports assigned one after the other: only
+# their presence is compared
 ANY_VALUE = re.compile(
     r'(^|[._])(pd|cqn|cqn_snd|cqn_rcv|qpn|remote_qpn|uar|uar_page|mkey_index|rmpn|rmp_num|'
     r'srqn|srqn_rmpn_xrqn|xrc_srqn|xrcd|c_eqn|c_eqn_or_apu_element|dbr_addr|start_addr|'
     r'mkey_7_0|user_index|counter_set_id|page_offset|udp_sport|flow_counter_id|dqp_dct|'
     r'lag_tx_port_affinity|'
     r'immediate|rkey|lkey|wq.*addr|db_record_addr\w*)$|^remote\.address$|^atomic\.')
-# What a user of the kernel sends, and how much of its memory, is chance; and what follows a
-# short list in a request, where mlx5_ib leaves what was there before
+# A kernel user's payload and amount of memory vary; and so do bytes after a short list in a
+# request, where mlx5_ib leaves old content
 ANY_OF_KERNEL = re.compile(r'^(memory\.(pieces|inline|bytes)|list\.(pages|low_bits_of_all)|'
                            r'input-bytes)$|'
                            r'[._](len|translations_octword_size|next_\w*psn|flow_label)$')
-# How many pages a process's memory has, and how large, is chance
+# Number and size of the pages of a process's memory vary
 PAGES = re.compile(r'^((cq_context|qpc|ctx\.wq|xrc_srq_context_entry)\.'
                    r'(log_page_size|page_offset)|list\.pages)$')
-# objects.py registers memory that may be one piece or several; commands.py knows its pages
+# objects.py registers memory in one or several pieces; commands.py knows its pages
 OF_THE_HEAP = {'mr', 'rereg'}
 SIZES_OF_PAGES = re.compile(r'^list\.pages$|\.log_page_size$')
-# The low byte of a key is each driver's to choose, and 0 as good as others
+# The low byte of a key is chosen by each driver, and 0 is as good as others
 VARIANT = re.compile(r'mkey_7_0$')
 WITH_PAGES = {'CREATE_CQ', 'MODIFY_CQ', 'CREATE_QP', 'CREATE_RMP', 'CREATE_XRC_SRQ'}
 
@@ -70,7 +69,7 @@ def is_by_values(step):
 
 
 def new_command(match, is_any_size):
-    """(name, fields). Requests that change keys are told apart by whether they have a list."""
+    """(name, fields). Requests that change keys are distinguished by whether they have a list."""
     name, op_mod, came, went = match.groups()
     if name.endswith('_UMR'):
         name += '_LIST' if int(came) else '_KEY'
@@ -121,7 +120,7 @@ def by_name(commands):
 
 
 def one_by_one(a, b):
-    """Yields (field, oracle's, ours) of the nth and the nth; a and b: fields of one command."""
+    """Yields (field, oracle's, ours), comparing in order; a and b: fields of one command."""
     if len(a) != len(b):
         yield 'times', str(len(a)), str(len(b))
     for one, other in zip(a, b):
@@ -134,7 +133,7 @@ def values(commands, field):
 
 
 def by_values(a, b):
-    """The same, of all values that a field has; how often is chance, but for never."""
+    """Likewise, comparing sets of values of a field; how often varies, unless it is never."""
     if not a or not b:
         yield 'times', 'some' if a else '0', 'some' if b else '0'
         return
@@ -167,7 +166,7 @@ def explains(row, difference):
 
 
 def judge(drivers, rows, all_rows=True):
-    """Returns (how many differences there are, what is to be complained of)."""
+    """Returns (number of differences, complaints)."""
     oracle, ours = drivers.values()
     found, complaints = set(), []
     for step in dict(oracle, **ours):

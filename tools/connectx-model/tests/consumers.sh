@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Programs and parts of the kernel that run on verbs, in one machine with itself, and
-# every byte compared: UCX and Open MPI, NFS, iSER, SRP. That the adapter carried
-# it, and nothing else did in its place, is told by its count of requests.
+# Programs and parts of the kernel that use verbs, in one machine with itself, and every byte
+# compared: UCX and Open MPI, NFS, iSER, SRP. The count of requests shows that the adapter was
+# used, and not a substitute.
 #
 # usage: consumers.sh DRIVER [PART...]   mlx5_ib or roce_hca_mlx5; ucx, mpi, nfs, iser, srp
 #                                        (all)
@@ -14,7 +14,7 @@ driver=${1-mlx5_ib}
 parts=${*:2}
 megabytes=2
 
-# carried LEAST COMMAND...: by at least so many requests of queue pairs
+# carried LEAST COMMAND...: it causes at least that many requests of queue pairs
 carried() {
 	local before least=$1
 
@@ -25,7 +25,7 @@ carried() {
 	[ $(($(counter send_requests) - before)) -ge "$least" ]
 }
 
-# --- UCX: memory that processes share is not for these -------------------------
+# --- UCX: without shared memory, by separate namespaces ------------------------
 
 export UCX_NET_DEVICES UCX_TLS
 host="unshare --ipc --uts --pid --fork --kill-child"
@@ -76,7 +76,7 @@ part_mpi() {
 
 # --- disks ----------------------------------------------------------------------
 
-file=/dev/shm/connectx-file	# an overlay's file has no size for a target
+file=/dev/shm/connectx-file	# a file of an overlay has no size for a target
 store=/sys/kernel/config/target/core/fileio_0/connectx
 
 make_store() {
@@ -142,7 +142,7 @@ part_iser() {
 	check iser-end iser_end
 }
 
-# The target is named after the port's first GID, and not after the node's GUID.
+# The target is named after the port's first GID, not after the node's GUID.
 srp_folder() {
 	local guid
 

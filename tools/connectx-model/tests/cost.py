@@ -17,12 +17,12 @@ REGION_BYTES = 65536
 
 
 def register(_context, pd, _index):
-    # As perftest and UCX do, whether or not the adapter has that
+    # As perftest and UCX do, even if the adapter does not support it
     MR(pd, REGION_BYTES, ACCESS | e.IBV_ACCESS_RELAXED_ORDERING).close()
 
 
 def connect(context, pd, index):
-    """What a program does for a connection: two completion queues and a queue pair."""
+    """The objects of a program's connection: two completion queues and a queue pair."""
     send_cq, recv_cq = CQ(context, 64), CQ(context, 64)
     qp = connect_to_itself(context, pd, index, send_cq, recv_cq)
     for thing in (qp, send_cq, recv_cq):

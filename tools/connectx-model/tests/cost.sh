@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What a driver makes the adapter do, counted and not timed, of mlx5_ib and then of
-# roce_hca_mlx5 in one boot: commands of the firmware for a registration and for a
-# connection, doorbells for a request and events for a completion, of processes and of
-# the kernel (NVMe). roce_hca_mlx5 may not need more.
+# The adapter's work for a driver, counted and not timed, for mlx5_ib and then for roce_hca_mlx5
+# in one boot: firmware commands for a registration and for a connection, doorbells for a
+# request and events for a completion, of processes and of the kernel (NVMe). roce_hca_mlx5 must
+# not need more.
 #
 # usage: cost.sh [PART...]   register, connect, cm, pingpong, nvme (all)
 . "$(dirname "$0")/guest-lib.sh"
@@ -13,22 +13,22 @@ function=mlx5_core.rdma.0
 results=$work/results
 many=20
 
-# mlx5_core asks for these by itself, now and then.
+# mlx5_core sends these by itself, now and then.
 own='QUERY_VPORT_COUNTER|ACCESS_REG|QUERY_VPORT_STATE|QUERY_FLOW_COUNTER|QUERY_CONG_STATISTICS'
 
-# executed: commands so far, a line for each opcode, but those
+# executed: commands so far, a line for each opcode, except those above
 executed() {
 	control '{"cmd":"commands"}' | tr ',{}' '\n\n\n' | sed -n 's/^"\([A-Z0-9_]*\)":\([0-9]*\)$/\1 \2/p' |
 		grep -vE "^($own) " | sort
 }
 
-# note DRIVER WHAT UNITS COUNT: so many units took so many
+# note DRIVER WHAT UNITS COUNT: UNITS of them needed COUNT
 note() {
 	echo "$*" >> "$results"
 	echo "# $1: $2: $4 for $3"
 }
 
-# count COMMAND...: how many commands it took
+# count COMMAND...: number of firmware commands
 count() {
 	local before after
 
@@ -39,9 +39,9 @@ count() {
 		awk '$3 > $2 { print $1, $3 - $2 > "/dev/stderr"; n += $3 - $2 } END { print n + 0 }'
 }
 
-# commands WHAT COMMAND...: for each of the things that COMMAND does as often as its
-# last argument says. What its beginning and its end take is not in it, nor what the
-# first time makes for good.
+# commands WHAT COMMAND...: for each of the operations that COMMAND repeats as often as its last
+# argument says. Without those for its start and end, and without objects that the first
+# operation creates permanently.
 commands() {
 	local what=$1 once often used
 
@@ -51,7 +51,7 @@ commands() {
 	note "$driver" "$what" $many $((used < 0 ? 0 : used))
 }
 
-# traffic WHAT COMMAND...: doorbells a request and events a completion
+# traffic WHAT COMMAND...: doorbells per request and events per completion
 traffic() {
 	local what=$1 name before after
 
@@ -149,7 +149,7 @@ to_ours() {
 	echo $function > $drivers/mlx5_ib.rdma/unbind
 }
 
-# not_above WHAT TENTHS: ours is no more than a tenth part of them above
+# not_above WHAT TENTHS: ours is at most that many tenths of theirs higher
 not_above() {
 	awk -v what="$1" -v slack="$2" '
 		{ driver = $1; count = $NF; units = $(NF - 1); sub(/^[^ ]+ /, "")
@@ -163,12 +163,12 @@ not_above() {
 		}' "$results"
 }
 
-# not_more WHAT TENTHS: a check, where a part that was asked for has counted it
+# not_more WHAT TENTHS: a check, if the part was requested and counted
 not_more() {
 	! grep -q "^mlx5_ib $1 [0-9]* [0-9]*$" "$results" || check "$1" not_above "$1" "$2"
 }
 
-# one_each WHAT: ours are not more than one for each
+# one_each WHAT: ours is at most one for each
 one_each() {
 	! grep -q "^roce_hca_mlx5 $1 [0-9]* [0-9]*$" "$results" ||
 		check "$1" awk -v what="roce_hca_mlx5 $1 " '
@@ -176,7 +176,7 @@ one_each() {
 }
 
 parts="${*:-register connect cm pingpong nvme}"
-# Keys that mlx5_ib made in advance would be commands as well.
+# Keys that mlx5_ib creates in advance would count as commands.
 modprobe mlx5_core "$no_keys_in_advance"
 driver=mlx5_ib
 all_of
@@ -187,9 +187,9 @@ echo "# what                                       mlx5_ib  roce_hca_mlx5"
 sed -n 's/^mlx5_ib \(.*\) [0-9]* [0-9]*$/\1/p' "$results" | while read -r what; do
 	echo "# $what: $(not_above "$what" 0)"
 done
-# Commands are what a program asks for. How many completions an event finds is chance: of a
-# ping-pong, where one waits for one, it is an event for each at most, and fewer where the
-# machine is busy. So is how many requests the block layer makes of a transfer.
+# The number of commands is determined by the program. How many completions an event covers
+# varies: a ping-pong waits for one, so it is at most an event for each, and fewer on a busy
+# machine. So does the number of requests that the block layer makes of a transfer.
 for what in registration connection "rdma_cm connection" "NVMe connection (3 queues)"; do
 	not_more "$what" 0
 done

@@ -26,9 +26,9 @@ from pyverbs.wr import SGE, SendWR
 
 PAGES = 16
 BYTES = PAGES * mmap.PAGESIZE
-OFFSET = mmap.PAGESIZE          # of what is registered, in the buffer
+OFFSET = mmap.PAGESIZE          # of the registered part in the buffer
 LENGTH = BYTES - 2 * mmap.PAGESIZE
-IOVA = 0x7000_0000_0000         # of the process's choice
+IOVA = 0x7000_0000_0000         # chosen by the process
 PATIENCE_S = 30
 UDMABUF_CREATE = 0x40187542     # _IOW('u', 0x42, struct udmabuf_create)
 F_ADD_SEALS, F_SEAL_SHRINK = 1033, 2
@@ -46,7 +46,7 @@ def make_dmabuf():
     os.ftruncate(memory, BYTES)
     fcntl.fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK)
     device = os.open('/dev/udmabuf', os.O_RDWR)
-    # For a request that can be changed ioctl() returns what the kernel did.
+    # For a request that can be modified ioctl() returns the kernel's result.
     request = bytearray(struct.pack('IIQQ', memory, 0, 0, BYTES))
     dmabuf = fcntl.ioctl(device, UDMABUF_CREATE, request)
     return dmabuf, mmap.mmap(memory, BYTES)

@@ -72,13 +72,13 @@ class Stream:
         return self.qp.query(e.IBV_QP_STATE)[0].qp_state
 
     def modify(self, state, **current):
-        """Return: the error, or 0."""
+        """Returns the error, or 0."""
         mask = e.IBV_QP_STATE | (e.IBV_QP_CUR_STATE if current else 0)
         return modify(self.qp, QPAttr(qp_state=state, **current), mask)
 
 
 def modify(qp, attr, mask):
-    """Return: the error, or 0."""
+    """Returns the error, or 0."""
     try:
         qp.modify(attr, mask)
     except PyverbsRDMAError as error:
@@ -106,7 +106,7 @@ def drain_xrc(device, index, share):
 def main():
     stream, share = Stream(sys.argv[1], int(sys.argv[2])), sys.argv[3]
     queue = event_queue()
-    # There is no command for it, so that it is refused, and nothing is changed.
+    # There is no command for it, so it is refused, and nothing is changed.
     expect('drain-not-by-the-user', bool(stream.modify(e.IBV_QPS_SQD)), True)
     stream.run(lambda: len(stream.sent) >= BEFORE)
     answered = control(share, '{"cmd":"drain","number":%d}' % stream.qp.qp_num, wait=False)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The adapter drains the send queue of a process under traffic, which no command of a
-# driver makes it do: with mlx5_ib and then with roce_hca_mlx5 in one boot.
+# The adapter drains a process's send queue under traffic, without a command from the driver:
+# with mlx5_ib and then with roce_hca_mlx5 in one boot.
 . "$(dirname "$0")/guest-lib.sh"
 here=$(realpath "$(dirname "$0")")
 

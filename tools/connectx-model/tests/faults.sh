@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What may happen to a real adapter: the link goes, switches mark congestion,
-# the card is pulled out while it works (its driver takes a minute to believe it).
+# Events of a real adapter: the link goes down, switches mark congestion, the card is pulled out
+# while in use (its driver takes a minute to notice).
 #
 # usage: faults.sh [DRIVER [short]]   mlx5_ib (default) or roce_hca_mlx5
 . "$(dirname "$0")/guest-lib.sh"
@@ -34,7 +34,7 @@ marks_make_notifications() {
 		[ "$(hw_counter np_ecn_marked_roce_packets)" -gt 0 ]
 }
 
-# A client without a server ends with a retry error, not never.
+# A client without a server ends with a retry error, instead of hanging.
 no_answer() {
 	local status=0
 
@@ -46,7 +46,7 @@ is_compromised() {
 	dmesg | grep -q 'health compromised'
 }
 
-# Firmware that stands still for a while is noticed, and goes on where it was.
+# Firmware that stalls for a while is detected, and continues where it was.
 hang() {
 	control '{"cmd":"hang","on":true}'
 	wait_for is_compromised || return 1
@@ -58,7 +58,7 @@ has_recovered() {
 	dmesg | grep -q 'health recovery succeeded'
 }
 
-# The driver resets the function and begins anew.
+# The driver resets the function and starts again.
 fatal_error_recovery() {
 	control '{"cmd":"fatal","syndrome":1}'
 	wait_for has_recovered || wait_for has_recovered || return 1

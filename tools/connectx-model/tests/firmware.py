@@ -72,7 +72,7 @@ def queue(guest):
 
 
 def uars_in_use(guest):
-    """A UAR stays as long as a queue names it."""
+    """A UAR remains as long as a queue names it."""
     eq, cq, uars = queue(guest)
     expect('uars-in-use', [guest.status('dealloc_uar', {'uar': uar}) for uar in uars], [g.BUSY] * 2)
     expect('uars-freed', [guest.status(*step) for step in (
@@ -89,7 +89,7 @@ def resize(guest, cq, select, long_entries):
 
 
 def resized(guest):
-    """All of the entries are named, and they are as long as they were."""
+    """All entries must be named, and keep their size."""
     cq = queue(guest)[1]
     for select, long_entries, wanted in ((7, 0, g.OK), (1, 0, g.BAD_PARAM), (7, 1, g.BAD_PARAM)):
         expect('resize-%d-%d' % (select, long_entries), resize(guest, cq, select, long_entries),
@@ -97,7 +97,7 @@ def resized(guest):
 
 
 def op_mods(guest):
-    """Known ones get as far as the command itself; the others have no meaning."""
+    """Known ones reach the command itself; the others are rejected."""
     for name, op_mod, wanted in (
             ('alloc_pd', 1, g.BAD_PARAM), ('query_special_contexts', 0x100, g.BAD_PARAM),
             ('query_pages', 0, g.BAD_PARAM), ('query_pages', 3, g.OK), ('query_pages', 4, g.BAD_PARAM),
@@ -127,7 +127,7 @@ def key_of_pages(pd, entry=None, shift=12, **more):
 
 
 def keys_of_pages(guest, name, wanted):
-    """Statuses of each of these, by name; the keys are left behind."""
+    """The status of each of these, by name; the keys are not destroyed."""
     pd = guest.create('alloc_pd', 'pd')
     keys = {
         'free': key_of_pages(pd), 'full': key_of_pages(pd, 0x1000),
@@ -182,13 +182,13 @@ def limits(guest):
                                for number in counters}, {g.OK})
 
 
-# The fields of a union are not told apart by name: word and bit, from its start.
+# Fields of a union have no distinct names: word and bit, from its start.
 CNP_DSCP_SELECT = 1 << 3
 MIN_TIME_SELECT = 1 << 2
 
 
 def congestion_parameters(min_time, dscp):
-    """cong_control_r_roce_ecn_np, behind the head of MODIFY_CONG_PARAMS."""
+    """cong_control_r_roce_ecn_np, after the head of MODIFY_CONG_PARAMS."""
     return layouts.build('cong_control_r_roce_ecn_np',
                          {'min_time_between_cnps': min_time, 'cnp_dscp': dscp})
 
@@ -292,7 +292,7 @@ def table(guest, kind, **context):
 
 
 def forward(guest, kind, port):
-    """The status of an entry, in a table of its own, that forwards to a port of the switch"""
+    """The status of creating an entry, in its own table, that forwards to a port of the switch"""
     number = layouts.field('create_flow_table_out', table(guest, kind), 'table_id')
     of = {'table_type': kind, 'table_id': number}
     return guest.status('set_flow_table_entry', {
@@ -327,7 +327,7 @@ def one_port_has_no_lag(guest):
 
 
 def lag_elsewhere(program):
-    """Its ports may be named by a function that has no part in the LAG."""
+    """Its ports may be named by a function that is not part of the LAG."""
     model = Model(program, '', options=['--with', 'lag-elsewhere'])
     guest = model.guests[0]
     guest.start()
@@ -352,7 +352,7 @@ def hang(model):
 
 
 def refused_on_demand(model):
-    """The second of its kind from now on, and no other."""
+    """The second of its kind from now on is refused, and no other."""
     guest = model.guests[0]
     while model.control(cmd='log')['names']:
         pass
@@ -375,7 +375,7 @@ def refused_on_demand(model):
 
 
 def lost_on_demand(model):
-    """The second of its kind is never executed nor answered; the next one is, and others are."""
+    """The second of its kind is neither executed nor answered; later ones and others are."""
     guest = model.guests[0]
     expect('lose-armed', model.control(cmd='lose', opcode='ALLOC_PD', after=2)['left'], 2)
     first = guest.create('alloc_pd', 'pd')
@@ -400,14 +400,14 @@ LATENCY_US = 200000
 
 
 def latency(model):
-    """A command waits, and those behind it are not executed before their time."""
+    """A command is delayed, and those after it are not executed earlier."""
     guest = model.guests[0]
     model.control(cmd='latency', us=LATENCY_US)
     began = time.monotonic()
     guest.ring(layouts.opcodes['nop'].to_bytes(2, 'big') + bytes(14), 16)
     while not guest.answered() and time.monotonic() - began < g.PATIENCE_S:
         time.sleep(0.001)
-    # The clock tells, not a look in between: who looks may be late
+    # Use the clock instead of a check in between, which may be late
     expect('latency-not-before', time.monotonic() - began >= LATENCY_US / 1e6, True)
     expect('latency-answered', guest.answered(), True)
     model.control(cmd='latency', us=0)
@@ -415,7 +415,7 @@ def latency(model):
 
 
 def pages(model):
-    """What the driver lends and takes back; that it is asked to is an event."""
+    """Pages that the driver lends and takes back; the request for them is an event."""
     guest = model.guests[0]
     before = model.control(cmd='pages')['lent']
     expect('pages-lent-at-start', before, g.PAGES)
@@ -432,7 +432,7 @@ def teardown(guest):
 
 
 def register(guest, number, layout, **fields):
-    """Write it, if there are fields; returns what it has, or a status."""
+    """Write it, if fields are given; returns its content, or a status."""
     size = layouts.size(layout)
     out = None
     for op_mod in ((0, 1) if fields else (1,)):
@@ -443,7 +443,7 @@ def register(guest, number, layout, **fields):
 
 
 def service(program):
-    """Registers of quality of service, which keep what they are told."""
+    """Registers of quality of service keep the values written."""
     model = Model(program, '', options=['--with', 'dcb'])
     guest = model.guests[0]
     guest.start()
@@ -459,7 +459,7 @@ def service(program):
     part = register(guest, 0x5007, 'pfcc_reg', prio_mask_tx=0x10)
     expect('flow-control-kept', [field('pfcc_reg', part, name) for name in ('pfctx', 'pfcrx')],
            [0x8, 0x8])
-    # The last octet of those that there are: bit 2 is QPTS
+    # The last octet that exists: bit 2 is QPTS
     expect('registers-there', register(guest, 0x4019, 'qcam_reg')[23] & 1 << 2, 1 << 2)
     model.end()
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What the scenarios in this folder share. They run inside the guest; each test
-# prints one line, "PASS name" or "FAIL name why", which the host counts.
+# Shared by the scenarios in this folder. They run inside the guest; each test prints one line,
+# "PASS name" or "FAIL name why", which the host counts.
 
 work=$(mktemp -d /tmp/connectx.XXXXXX)
 failed=0
-# Messages of the kernel before this scenario, where others ran in this guest
+# Kernel messages before this scenario, if others ran in this guest
 said_before=$(dmesg | wc -l)
 
 # report NAME STATUS [LOG...]
@@ -51,12 +51,12 @@ has_netdev() {
 	compgen -G '/sys/bus/pci/drivers/mlx5_core/*/net/*'
 }
 
-# objects: how many the adapter has of the kinds in $kinds, which a test sets, "A|B"
+# objects: number in the adapter of the kinds in $kinds, which a test sets, "A|B"
 objects() {
 	control '{"cmd":"objects"}' | tr ',{}' '\n\n\n' | grep -E "\"($kinds)\""
 }
 
-# nothing_left BEFORE: as many as objects said before; mlx5_core has some of its own
+# nothing_left BEFORE: as many as objects printed before; mlx5_core has some of its own
 nothing_left() {
 	echo "before:" "$1"
 	echo "now:" "$(objects)"
@@ -81,8 +81,8 @@ is_active() {
 	read -r state < "/sys/class/infiniband/$rdma/ports/1/state" && [[ $state == *ACTIVE* ]]
 }
 
-# find_gid TYPE GID: the index of the first that matches both. By the shell alone: on an
-# emulated processor each process takes tens of milliseconds to start.
+# find_gid TYPE GID: the index of the first that matches both. In the shell only, as starting a
+# process takes tens of milliseconds on an emulated processor.
 find_gid() {
 	local ports=/sys/class/infiniband/$rdma/ports/1 index type value
 
@@ -97,13 +97,13 @@ find_gid() {
 	return 1
 }
 
-# A parameter of mlx5_core: the profile in which mlx5_ib does not make six thousand
-# memory keys in advance each time that it is bound, which takes half a minute here
+# A parameter of mlx5_core: the profile in which mlx5_ib does not create six thousand memory
+# keys in advance each time it is bound, which takes half a minute here
 no_keys_in_advance=prof_sel=1
 
 auxiliary=/sys/bus/auxiliary
 
-# unbind_functions [DRIVER]: from the drivers that they have, if that is not DRIVER
+# unbind_functions [DRIVER]: from their drivers, except from DRIVER
 unbind_functions() {
 	local function bound
 
@@ -114,8 +114,8 @@ unbind_functions() {
 	done
 }
 
-# Who is loaded first has the functions, and those that a driver has left are probed
-# again by nobody: they are bound by hand where the last scenario had another driver.
+# The driver loaded first has the functions, and functions left by a driver are not probed
+# again: bind them by hand if the last scenario used another driver.
 bind_functions() {
 	local function
 
@@ -126,7 +126,7 @@ bind_functions() {
 	done
 }
 
-# start_alone: sets alone to what mlx5_core and the network interface have, which stays
+# start_alone: sets alone to the objects of mlx5_core and the network interface, which remain
 start_alone() {
 	modprobe mlx5_core
 	wait_for has_netdev
@@ -154,7 +154,7 @@ bring_up() {
 	address=$1
 }
 
-# The same for the in-tree software driver on a plain NIC.
+# Likewise for the in-tree software driver on a plain NIC.
 bring_up_rxe() {
 	modprobe rdma_rxe && modprobe ib_uverbs && modprobe rdma_ucm
 	netdev=$(basename "$(readlink -f /sys/bus/virtio/drivers/virtio_net/*/net/* | head -n 1)")
@@ -167,20 +167,20 @@ bring_up_rxe() {
 	address=$1
 }
 
-# pair NAME SERVER CLIENT: both in this guest; the server is ready when it listens
+# pair NAME SERVER CLIENT: both in this guest; the client is repeated until the server listens
 pair() {
 	local name=$1 server status=0
 
 	timeout 300 bash -c "$2" > "$work/server" 2>&1 &
 	server=$!
-	# A server may need some seconds to start: as often as it takes, within reason.
+	# A server may need some seconds to start: repeat the client, within reason.
 	for _ in $(seq 60); do
 		sleep 0.5
 		status=0
 		timeout 200 bash -c "$3" > "$work/client" 2>&1 || status=$?
 		[ $status -ne 0 ] || break
-		# A client that came too early may try again; a failed test may not. (To a
-		# datagram client nobody listening is "unreachable", status 1.)
+		# A client that started too early may retry; a failed test may not. (A datagram
+		# client reports a server that is not listening as "unreachable", status 1.)
 		grep -qiE "refused|couldn.t connect|rejected|UNREACHABLE, error: 1" \
 			"$work/client" || break
 		kill -0 $server 2> /dev/null || break
@@ -190,7 +190,7 @@ pair() {
 	report "$name" $status "$work/server" "$work/client"
 }
 
-# control JSON: ask the model, through the host
+# control JSON: a request to the model, through the host
 control() {
 	local name=$RHCA_SHARE/control-$RANDOM
 
@@ -201,13 +201,13 @@ control() {
 	rm "$name.answer"
 }
 
-# counter NAME [ADAPTER]: of the model itself
+# counter NAME [ADAPTER]: a counter of the model itself
 counter() {
 	control "{\"cmd\":\"counters\",\"device\":${2-0}}" | tr ',{}' '\n\n\n' |
 		sed -n "s/^\"$1\"://p"
 }
 
-# on_wire FILTER: there are such packets in the model's capture
+# on_wire FILTER: the model's capture has such packets
 on_wire() {
 	local count
 
@@ -216,12 +216,12 @@ on_wire() {
 	[ "$count" -gt 5 ]
 }
 
-# frames FILTER: how many of them the capture has
+# frames FILTER: number of such packets in the capture
 frames() {
 	tcpdump -nr "$RHCA_SHARE/pcap" "$1" 2> /dev/null | wc -l
 }
 
-# puts_on_wire FILTER COMMAND...: at least 6 more of these frames, by the command
+# puts_on_wire FILTER COMMAND...: the command adds at least 6 of these frames
 puts_on_wire() {
 	local filter=$1 before now
 
@@ -233,7 +233,7 @@ puts_on_wire() {
 	[ "$now" -ge $((before + 6)) ]
 }
 
-# Tell the other machine, and wait for it.
+# Signal the other machine, and wait for its signal.
 signal() {
 	touch "$VM_SHARE/$1"
 }
@@ -242,14 +242,14 @@ await() {
 	wait_for test -e "$VM_SHARE/$1" || wait_for test -e "$VM_SHARE/$1"
 }
 
-# The ports of the pingpongs, of perftest, of operations.py, of iperf3 and of smc-bytes, or
-# a listener of rdma_cm.
+# Listens on a port of the pingpongs, of perftest, of operations.py, of iperf3 or of smc-bytes,
+# or is a listener of rdma_cm.
 is_listening() {
 	ss -Hltn '( sport = :18515 or sport = :18520 or sport = :5201 or sport = :7001 )' | grep -q . ||
 		rdma resource show cm_id | grep -q LISTEN
 }
 
-# Until it listens or has ended. Not every server does: $patience, in tenths of a second.
+# Wait until it listens or has ended. Not every server listens: $patience, in tenths of a second.
 patience=150
 
 until_listening() { # until_listening PID
@@ -261,7 +261,7 @@ until_listening() { # until_listening PID
 	done
 }
 
-# both_ends SERVER CLIENT COMMAND...: the command twice, with a word for each behind it
+# both_ends SERVER CLIENT COMMAND...: run the command twice, with a word for each appended
 both_ends() {
 	local server=$1 client=$2
 
@@ -273,7 +273,7 @@ both_ends() {
 	timeout 60 "$@" $client && wait $!
 }
 
-# On port 18515, in whichever family; 0A is the state of a listener.
+# On port 18515, of either family; 0A is the state of a listener.
 is_serving_pingpong() {
 	grep -qE ':4853 [0-9A-F:]+ 0A ' /proc/net/tcp /proc/net/tcp6
 }
@@ -282,9 +282,9 @@ both_connected() {
 	[[ $(< "$work/poll.a") == *remote* && $(< "$work/poll.b") == *remote* ]]
 }
 
-# start_polling [COMMAND...]: two processes that poll until their queue pairs end, with
-# their words in $work/poll.a and .b; their ids are in $polling. Each prints the other's
-# address when it is connected: a line at a time, though it writes into a file.
+# start_polling [COMMAND...]: two processes that poll until their queue pairs end, with their
+# output in $work/poll.a and .b, and their ids in $polling. Each prints the other's address when
+# it is connected: line-buffered, although it writes to a file.
 start_polling() {
 	local endless="stdbuf -oL ibv_rc_pingpong -d $rdma -g $gid -n 100000000"
 
@@ -331,7 +331,7 @@ across() {
 	await "$name.end"
 }
 
-# Some tests provoke a refusal: they name it here, as a pattern.
+# Tests that provoke a refusal name it here, as a pattern.
 provoked="nothing provoked"
 
 no_warning() {

@@ -26,7 +26,7 @@ QUEUE, MAILBOX_IN, MAILBOX_OUT, FREE = 0x1000, 0x10000, 0x40000, 0x80000
 BLOCK, DATA, ENTRY = 0x400, 512, 64
 SEG_QUEUE_HIGH, SEG_QUEUE_LOW, SEG_DOORBELL = 0x10, 0x14, 0x18
 PAGES = 68
-PATIENCE_S = 60		# for the model to begin, on a busy machine
+PATIENCE_S = 60		# for the model to start, on a busy machine
 
 OK, INTERNAL, BAD_OP, BAD_PARAM, BAD_SYS_STATE, BAD_RESOURCE, BUSY = range(7)
 LIMIT, BAD_RES_STATE, BAD_QP_STATE, BAD_INPUT_LEN, BAD_OUTPUT_LEN = 8, 9, 0x10, 0x50, 0x51
@@ -42,7 +42,7 @@ def expect(name, got, wanted):
 
 
 class Layouts:
-    """Opcodes and fields, read as gen-tables reads them."""
+    """Opcodes and fields, from the same input as gen-tables."""
     def __init__(self):
         loader = importlib.machinery.SourceFileLoader('gen_tables', HERE + '/src/gen-tables')
         spec = importlib.util.spec_from_loader('gen_tables', loader)
@@ -74,7 +74,7 @@ layouts = Layouts()
 
 
 def connected(path):
-    """To a socket that is there a moment before anybody listens."""
+    """Connect to a socket that exists a moment before it listens."""
     end = time.monotonic() + PATIENCE_S
     while True:
         sock = socket.socket(socket.AF_UNIX)
@@ -89,7 +89,7 @@ def connected(path):
 
 
 class Model:
-    """The program, with an adapter for each string of settings."""
+    """The program, with an adapter for each string of options."""
     def __init__(self, program, *adapters, options=()):
         self.folder = tempfile.TemporaryDirectory()
         self.control_path = os.path.join(self.folder.name, 'control')
@@ -144,7 +144,7 @@ class Guest:
                      value.to_bytes(bytes_count, 'big'))
 
     def bar_read(self, at):
-        # The answer to a write may come before its effect: a read is answered after.
+        # A write may be acknowledged before its effect: a read is answered after it.
         return int.from_bytes(self.message(REGION_READ, struct.pack('<QII', at, 0, 4))[16:], 'big')
 
     def page(self):
@@ -158,7 +158,7 @@ class Guest:
                 '>QI', at + BLOCK, number) + bytes([0, self.token, 0, 0])
 
     def ring_several(self, commands):
-        """Short ones, in slots of their own, with one doorbell. Returns their statuses."""
+        """Post short ones, in their own slots, with one doorbell. Returns their statuses."""
         for slot, data in enumerate(commands):
             at = QUEUE + slot * ENTRY
             self.memory[at:at + ENTRY] = struct.pack('>B3xIQ', 7, len(data), 0) + \
@@ -187,7 +187,7 @@ class Guest:
         return not self.memory[QUEUE + 63] & 1
 
     def outcome(self):
-        """The status of the command that was rung last."""
+        """The status of the command posted last."""
         return self.memory[QUEUE + 32]
 
     def command(self, data, out_bytes=16, token=None):
@@ -201,7 +201,7 @@ class Guest:
         return entry[63] >> 1, entry[32], out[:out_bytes]
 
     def run(self, name, fields=(), rest=b'', layout=None, op_mod=0, out_rest=0):
-        """Returns the status, or for a command that went well its output."""
+        """Returns the status; for a successful command its output."""
         data = bytearray(layouts.build((layout or name) + '_in', dict(fields)))
         struct.pack_into('>H4xH', data, 0, layouts.opcodes[name], op_mod)
         delivery, status, out = self.command(
@@ -213,7 +213,7 @@ class Guest:
         return result if isinstance(result, int) else OK
 
     def create(self, name, field, *arguments, **named):
-        """Returns the number of what was made."""
+        """Returns the number of the created object."""
         return layouts.field(name + '_out', self.run(name, *arguments, **named), field)
 
     def give_pages(self):

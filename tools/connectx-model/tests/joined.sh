@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Two adapters of one machine, back to back ("--adapters 2"), each in a network
-# namespace that has its RDMA device too:
+# Two adapters of one machine, back to back ("--adapters 2"), each in a network namespace that
+# also has its RDMA device:
 #
 #	a: mlx5_0 10.7.0.1 ----- b: mlx5_1 10.7.0.2
 #
-# With two processors each netdev has two channels, which one machine of wire.sh has
-# not. The capture is looked into here, for what the client asked to be on the wire.
+# With two processors each netdev has two channels, unlike one machine of wire.sh. The capture
+# is examined here for the values that the client requested.
 . "$(dirname "$0")/guest-lib.sh"
 
 in_a() { ip netns exec a "$@"; }
@@ -39,7 +39,7 @@ move() {
 	ip -n "$1" address add "$4/24" dev "$3" && ip -n "$1" link set "$3" mtu 4200 up
 }
 
-# A RDMA device's folder in sysfs is shown in its own namespace only.
+# An RDMA device's folder in sysfs is visible only in its own namespace.
 gid_in() { # gid_in NAMESPACE DEVICE
 	ip netns exec "$1" bash -c ". '$library'; rdma=$2; wait_for is_active &&
 		wait_for find_gid v2 ffff > /dev/null && find_gid v2 ffff"
@@ -50,7 +50,7 @@ gids() {
 	gid_a=$(gid_in a mlx5_0) && gid_b=$(gid_in b mlx5_1)
 }
 
-# Each stream has a port of its own; both channels get some of sixteen.
+# Each stream has its own port; both channels get some of sixteen.
 spread() {
 	local channel
 
@@ -100,7 +100,7 @@ both send-ud "ib_send_bw $perf_b -c UD -n 50 -s 1024" \
 if [ -e "$RHCA_SHARE/pcap" ]; then
 	both traffic-class "ib_write_bw $perf_b -n 10 -s 4096 --tclass=104" \
 		"ib_write_bw $perf_a -n 10 -s 4096 --tclass=104 10.7.0.2"
-	# DSCP 26 (what ECN adds is left out), the hop limit of operations.py, the ports.
+	# DSCP 26 (ECN is masked), the hop limit of operations.py, the ports.
 	check dscp on_wire 'udp dst port 4791 and ip[1] & 0xfc = 104'
 	check hop-limit on_wire 'udp dst port 4791 and ip[8] = 33'
 	check source-port on_wire 'udp dst port 4791 and udp[0:2] >= 0xc000'

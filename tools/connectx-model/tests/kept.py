@@ -26,13 +26,13 @@ from pyverbs.pd import PD
 from silent import BEGIN_S, ends_well, GIVE_UP_S, lost, PAGES, wait_until
 
 DRIVER = '/sys/bus/auxiliary/drivers/roce_hca_mlx5.rdma/'
-TRACING = '/sys/kernel/tracing/'        # not in each kernel
+TRACING = '/sys/kernel/tracing/'        # not in every kernel
 PROBE = 'kept/given_back'
-END_S = 60              # of a registration, which the driver waits ten seconds for
+END_S = 60              # for a registration; the driver waits ten seconds for it
 BUSY = 6                # a status
-TRIES = 5               # of the driver, for what nobody would destroy again
-# The command, which one of those that there are (0: the last), how often it is refused, and what
-# is left then. The driver's own go last
+TRIES = 5               # by the driver, for objects that nothing else would destroy
+# The command; its position among those of its kind (0: the last); how often it is refused; the
+# objects that remain. The driver's own are the last
 ROWS = (
     ('DESTROY_XRC_SRQ', 0, 1, {'XRC SRQ': 1, 'CQ': 1, 'PD': 1, 'XRC domain': 2}),
     ('DESTROY_QP', 1, TRIES - 1, {}),
@@ -52,7 +52,7 @@ def write(word, function):
 
 
 def trace(name, words):
-    with open(TRACING + name, 'w') as file:     # no seeking, as to append
+    with open(TRACING + name, 'w') as file:     # no seeking, as for appending
         file.write(words + '\n')
 
 
@@ -62,14 +62,14 @@ def count_given_back():
     if not os.path.ismount(TRACING):
         subprocess.run(['mount', '-t', 'tracefs', 'tracefs', TRACING], check=True)
     if not os.path.exists(TRACING + 'kprobe_events'):
-        return          # the kernel traces, and has no probes
+        return          # the kernel has tracing, but no probes
     if not os.path.exists(TRACING + 'events/' + PROBE):
         trace('kprobe_events', 'p:%s mlx5_core:mlx5_frag_buf_free' % PROBE)
     trace('events/%s/enable' % PROBE, '1')
 
 
 def given_back():
-    """How many queues' memory has been, or None."""
+    """How many queues' memory was freed, or None."""
     try:
         with open(TRACING + 'kprobe_profile') as file:
             return sum(int(line.split()[1]) for line in file)
@@ -78,7 +78,7 @@ def given_back():
 
 
 def unbound(function):
-    """(commands, what the adapter has, how much memory was given back)"""
+    """(commands, objects of the adapter, amount of memory freed)"""
     commands(may_be_lost=True)
     before = given_back()
     write('unbind', function)
@@ -87,7 +87,7 @@ def unbound(function):
 
 
 def prepare(device, index, function):
-    """The device, with all that it makes for itself."""
+    """The device, with all objects that it creates for itself."""
     write('bind', function)
     wait_for_device(device)
     assert not run('xrc', device, index) and not run('mr', device, index)
@@ -107,7 +107,7 @@ def problem_of(row, usual, device, index, function):
     behind = names[len(names) - names[::-1].index(opcode):]
     if now - before != collections.Counter(left) or before - now:
         return 'left: %s, gone: %s, asked for then: %s' % (now - before, before - now, behind)
-    # Each queue has one
+    # Each has a queue
     kept = sum(number for kind, number in left.items() if kind in ('QP', 'CQ', 'XRC SRQ'))
     if freed is not None and freed_now != freed - kept:
         return '%d buffers given back, %d when nothing is kept' % (freed_now, freed)
@@ -131,7 +131,7 @@ def problem_of_list(device, index, function):
     count = lost()
     control(cmd='refuse', opcode='2RST_QP')
     control(cmd='lose', opcode='UMR')
-    # The second one waits for the first one's request when that is given up
+    # The second one waits for the first one's request, which is given up
     second = registering(device, lambda: lost() > count)
     first = registering(device, lambda: True)
     good = ends_well(first, END_S), ends_well(second, END_S)
@@ -151,7 +151,7 @@ def problem_of_silence(device, index, function):
     for pages in 16, 32, 64:
         assert ends_well(registering(device, lambda: True, pages), END_S)
     count, began = lost(), time.monotonic()
-    # Behind that of the domain of MADs; more than there are
+    # After that of the MADs' domain; more than exist
     control(cmd='lose', opcode='DESTROY_MKEY', after=2, times=9)
     write('unbind', function)
     seconds = time.monotonic() - began

@@ -19,8 +19,8 @@ netdevs() {
 	compgen -G '/sys/bus/pci/drivers/mlx5_core/*/net/*' | sed 's|.*/||'
 }
 
-# are_apart, is_one: RDMA devices of the adapter's, and no others: one for each port, or
-# one for the bond
+# are_apart, is_one: the RDMA devices of the adapter, and no others: one for each port, or one
+# for the bond
 are_apart() {
 	[ "$(has_rdma | wc -l)" = 2 ] && [ "$(ls /sys/class/infiniband | wc -l)" = 2 ]
 }
@@ -40,7 +40,7 @@ load() {
 	wait_for are_apart && [ "$(netdevs | wc -l)" = 2 ]
 }
 
-# map_is PORT PORT: where affinity 1 and 2 go, as the driver last said
+# map_is PORT PORT: ports of affinity 1 and 2, in the driver's last message
 map_is() {
 	dmesg | grep -o 'lag map:.*' | tail -n 1 | grep -q "port 1:$1 port 2:$2"
 }
@@ -60,7 +60,7 @@ bond() {
 	wait_for is_active && wait_for find_gid v2 ffff && gid=$(find_gid v2 ffff)
 }
 
-# sent_more LEAST-BY-PORT-1 LEAST-BY-PORT-2 [MOST-BY-PORT-1]: since it was last asked
+# sent_more LEAST-BY-PORT-1 LEAST-BY-PORT-2 [MOST-BY-PORT-1]: since the last call
 sent=(0 0)
 sent_more() {
 	local port now more=() least=("$1" "$2") most=${3-}
@@ -75,7 +75,7 @@ sent_more() {
 		{ [ -z "$most" ] || [ "${more[0]}" -le "$most" ]; }
 }
 
-# link UP MAP MAP: of port 1, and what the driver makes of it
+# link UP MAP MAP: of port 1, and the resulting map
 link() {
 	control "{\"cmd\":\"link\",\"device\":0,\"up\":$1}" && wait_for map_is "$2" "$3"
 }

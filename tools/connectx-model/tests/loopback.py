@@ -6,7 +6,7 @@ from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 
 ACCESS = e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
 
-# What a region lets others do: each right alone, and all together
+# Remote rights of a region: each alone, and all together
 RIGHTS = {
     'local-write': e.IBV_ACCESS_LOCAL_WRITE,
     'remote-write': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE,
@@ -21,7 +21,7 @@ RIGHTS = {
 
 
 def connect_to_itself(context, pd, index, send_cq, recv_cq):
-    """index: of the GID. Return: the queue pair, ready to send."""
+    """index: of the GID. Returns the queue pair, ready to send."""
     cap = QPCap(max_send_wr=16, max_recv_wr=16)
     qp = QP(pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=send_cq, rcq=recv_cq, cap=cap))
     qp.to_rts(attributes(context, index, qp))
@@ -29,7 +29,7 @@ def connect_to_itself(context, pd, index, send_cq, recv_cq):
 
 
 def attributes(context, index, qp):
-    """Of a connection of a queue pair to itself."""
+    """For a connection of a queue pair to itself."""
     attr = QPAttr(port_num=1)
     attr.qp_access_flags = ACCESS
     attr.ah_attr = AHAttr(gr=GlobalRoute(dgid=context.query_gid(1, index), sgid_index=index),

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# One machine whose adapter loses, reorders and corrupts frames, also those that
-# come back to it. operations.py compares all data; rping what it gets.
+# One machine whose adapter loses, reorders and corrupts frames, also those that return to it.
+# operations.py compares all data; rping the data it receives.
 #
 # usage: loss.sh [DRIVER]   mlx5_ib (default) or roce_hca_mlx5
 . "$(dirname "$0")/guest-lib.sh"
@@ -20,7 +20,7 @@ saw_losses() {
 	[ "$seen" -gt 0 ]
 }
 
-# The driver shows what the adapter has counted.
+# The driver shows the adapter's counters.
 saw_corruption() {
 	local seen
 
@@ -39,8 +39,8 @@ check impair impair 10000 5000 2000
 perf="-d $rdma -x $gid -F"
 operations="/usr/bin/python3 $(dirname "$0")/operations.py --reliable $rdma $gid"
 
-# The pingpongs would not do: the one that is done first goes away with its queue
-# pair, and what the other one repeats then has no answer.
+# Pingpongs are not suitable: the one that finishes first destroys its queue pair, and
+# retransmissions of the other one are not answered.
 pair operations "$operations" "$operations localhost"
 pair rping-verify "rping -s -a $address -C 20 -v -V" "rping -c -a $address -C 20 -v -V"
 for op in write read send; do

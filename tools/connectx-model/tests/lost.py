@@ -16,12 +16,12 @@ import sys
 import udata
 from objects import control
 
-NO_ADDRESS = 8          # of an answer: no page is there
+NO_ADDRESS = 8          # of an answer: there is no page
 BUSY = 6                # status of a command
-TRIES = 5               # of the driver, for what nobody would destroy again
+TRIES = 5               # by the driver, for objects that nothing else would destroy
 
-# Request of udata.py, what the adapter has then, the command that takes it away, how often it
-# has to be refused, whether it has memory
+# Request of udata.py; kind of the adapter's object; the command that destroys it; how often
+# that must be refused; whether the object pins memory
 Row = collections.namedtuple('Row', 'name kind command times pins')
 ROWS = (
     Row('cq', 'CQ', 'DESTROY_CQ', 1, True),
@@ -39,7 +39,7 @@ def count(kind):
 
 
 def attempt(verbs, row):
-    """Returns (errno, objects more than before, whether more memory is pinned)."""
+    """Returns (errno, additional objects, whether more memory is pinned)."""
     before = count(row.kind), udata.pinned()
     request = verbs.requests[row.name]
     verbs.file.answer_at = NO_ADDRESS
@@ -63,7 +63,7 @@ def add_request(verbs):
 
 
 def queue_of(verbs, uar):
-    """A completion queue that names a UAR; returns the error's name where there is none."""
+    """A completion queue that names a UAR; returns the error's name if it does not exist."""
     own, verbs.uar = verbs.uar, uar
     try:
         return verbs.create_cq(verbs.cq_request(), 8)
@@ -74,7 +74,7 @@ def queue_of(verbs, uar):
 
 
 def uars(verbs, other):
-    """A queue keeps the UAR that it names, and names none of another context."""
+    """A queue holds the UAR that it names, and cannot name another context's."""
     before = count('UAR')
     handle, number = verbs.file.uar()
     queue = queue_of(verbs, number)

@@ -24,7 +24,7 @@ from commands import repeated
 from loopback import ACCESS, RIGHTS, connect_to_itself
 
 PAGE = 4096
-# About the limits of a group of addresses, of a page of them, and of a request
+# Around the limits of a group of addresses, of a page of them, and of a request
 PAGES = (1, 3, 8, 9, 511, 512, 513, 8191, 8192, 8193, 20000)
 FLAGS = {
     **RIGHTS,
@@ -51,7 +51,7 @@ class Peer:
         self.source = MR(self.pd, PAGE, ACCESS)
 
     def write(self, region, offset, byte):
-        """Returns the status of a WRITE of a page."""
+        """Returns the status of a WRITE of one page."""
         self.source.write(bytes([byte]) * PAGE, PAGE)
         wr = SendWR(num_sge=1, sg=[SGE(self.source.buf, PAGE, self.source.lkey)],
                     opcode=e.IBV_WR_RDMA_WRITE)
@@ -60,7 +60,7 @@ class Peer:
         return self.statuses(1)[0]
 
     def statuses(self, count):
-        """Of so many completions."""
+        """Statuses of that many completions."""
         found = []
         while len(found) < count:
             found += [done.status for done in self.cq.poll()[1]]
@@ -85,7 +85,7 @@ def arrives(peer, region, places):
 
 
 def sizes(peer):
-    # The second of a size has a key that another one had
+    # The second of each size has a key used before
     for again in ('', '-again'):
         for pages in PAGES:
             region = MR(peer.pd, pages * PAGE, ACCESS)
@@ -93,12 +93,12 @@ def sizes(peer):
             region.close()
 
 
-# Half of it is behind what the offset of a request reaches without its extension
+# Half of it is beyond the offset that a request has without its extension
 REPEATS, REPEATED = 281, 511
 
 
 def long(peer):
-    """All places are different pages of the file, too."""
+    """All places are also different pages of the file."""
     pages = REPEATS * REPEATED
     start = repeated(REPEATS, REPEATED)
     region = MR(peer.pd, pages * PAGE, ACCESS, address=start)
@@ -122,7 +122,7 @@ def flags(peer):
 
 
 def again(peer):
-    """Every kind of re-registration, of a small region and of a long one."""
+    """Every kind of re-registration, for a small region and for a long one."""
     for pages in (2, 600):
         other = PD(peer.context)
         region = MR(other, pages * PAGE, e.IBV_ACCESS_LOCAL_WRITE)
@@ -144,7 +144,7 @@ def again(peer):
         other.close()
 
 
-# About what goes into completions of 64 and of 128 bytes
+# Around the sizes that fit into completions of 64 and of 128 bytes
 SMALL = (1, 31, 32, 33, 63, 64, 65)
 
 
@@ -185,7 +185,7 @@ def small(device, index):
 
 
 def refused(peer):
-    """Of paging on demand, which mlx5_ib has"""
+    """On-demand paging, which mlx5_ib supports"""
     try:
         MR(peer.pd, PAGE, ACCESS | e.IBV_ACCESS_ON_DEMAND)
         verdict('on-demand', 'it was accepted')

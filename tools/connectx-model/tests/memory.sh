@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Regions of all sizes, rights and ways to register again (memory.py), with mlx5_ib, then
-# with roce_hca_mlx5. The adapter's capabilities are run's: --model --with=..., --without=...
-# The GUIDs that programs see are the same with both, and what atomic operations mean.
+# Regions of all sizes, rights and ways of re-registration (memory.py), with mlx5_ib, then with
+# roce_hca_mlx5. The adapter's capabilities are options of run (--model --with=..., --without=...).
+# Programs see the same GUIDs and the same meaning of atomic operations with both.
 #
 # usage: memory.sh [DRIVER...]
 . "$(dirname "$0")/guest-lib.sh"
@@ -18,7 +18,7 @@ identity() {
 	[ "$(wc -l < "$work/identity.$driver")" = 3 ]
 }
 
-# A page of 4 KiB each, or what one request takes is never exceeded
+# Pages of 4 KiB each: with larger ones no region exceeds what a request can hold
 echo never > /sys/kernel/mm/transparent_hugepage/enabled
 # pyverbs takes memory for IBV_ACCESS_HUGETLB from these
 echo 8 > /proc/sys/vm/nr_hugepages
@@ -30,7 +30,7 @@ for driver in "${drivers[@]}"; do
 	timeout $((RHCA_TIMEOUT / 2 - 60)) /usr/bin/python3 "$here/memory.py" "$rdma" "$gid" "$driver" |
 		sed "s/^\(PASS\|FAIL\) /&$driver-/" | tee "$work/memory"
 	! grep -q ^FAIL "$work/memory" && grep -qx finished "$work/memory" || failed=1
-	check "unload-$driver" rmmod "$driver"	# mlx5_core stays
+	check "unload-$driver" rmmod "$driver"	# mlx5_core remains loaded
 	check "nothing-left-$driver" nothing_left "$alone"
 done
 [ ${#drivers[@]} -lt 2 ] ||

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# A server of files and its client in one machine, for the scenarios that need kernel
-# users. On top of guest-lib.sh; a test sets megabytes, of the file that is copied.
+# An NFS server and its client in one machine, for scenarios that need kernel users. On top of
+# guest-lib.sh; a test sets megabytes, the size of the file to copy.
 
 nfs_server() {
 	modprobe -a nfsd rpcrdma nfs || return 1
@@ -24,6 +24,6 @@ nfs_copy() {
 nfs_end() {
 	rpc.nfsd 0
 	exportfs -au
-	killall -w rpc.mountd rpcbind	# whose files are below
+	killall -w rpc.mountd rpcbind	# their files are below
 	umount /proc/fs/nfsd /var/lib/nfs /dev/shm/export
 }

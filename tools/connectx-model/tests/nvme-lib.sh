@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# A storage target and its client in one machine, for the scenarios that need kernel
-# users. On top of guest-lib.sh.
+# A storage target and its client in one machine, for scenarios that need kernel users. On top
+# of guest-lib.sh.
 
 nqn=nqn.2026-01.test:connectx
 target=/sys/kernel/config/nvmet
-backing=/dev/shm/connectx-disk	# an overlay's file has no size for the target
+backing=/dev/shm/connectx-disk	# a file of an overlay has no size for the target
 
-# make_target [PARAMETER...]: of nvmet_rdma
+# make_target [PARAMETER...]: parameters of nvmet_rdma
 make_target() {
 	modprobe nvmet_rdma "$@" || return 1
 	truncate -s 64M $backing

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A storage target and its client in one machine: kernel users, fast registration
-# (UMR in the work queue), remote invalidation, shared memory keys. What is written
-# is read back past the page cache and compared.
+# A storage target and its client in one machine: kernel users, fast registration (UMR in the
+# work queue), remote invalidation, shared memory keys. Written data is read back past the page
+# cache and compared.
 #
 # usage: nvme.sh [DRIVER]   of the RDMA function: mlx5_ib (default) or roce_hca_mlx5
 . "$(dirname "$0")/guest-lib.sh"
@@ -20,14 +20,14 @@ write_and_compare() {
 		cmp "$work/data" "$work/back" && cmp -n $(($1 * $2)) "$work/data" $backing
 }
 
-# Several requests at a time, each block checked when it is read back.
+# Several requests at a time; each block is compared when it is read back.
 verify() {
 	fio --name=verify --filename="$disk" --direct=1 --ioengine=libaio --iodepth=8 \
 		--rw=randwrite --bsrange=4k-256k --blockalign=4k --size=16M --verify=crc32c \
 		--verify_fatal=1 --do_verify=1
 }
 
-# seconds_of PATTERN: when the kernel first said so
+# seconds_of PATTERN: time of the kernel's first such message
 seconds_of() {
 	dmesg | sed -n "/$1/{s/^\[ *\([0-9]*\)\..*/\1/p;q}"
 }
@@ -40,7 +40,7 @@ inode_of_device() {
 	stat -L -c %i "/sys/class/infiniband/$rdma"
 }
 
-# The firmware dies, and nobody has to wait for a timeout (30 s) or for the reset.
+# The firmware dies: no task may wait for a timeout (30 s) or for the reset.
 fatal_flushes_kernel() {
 	local died noticed
 
@@ -62,16 +62,16 @@ is_new_device() {
 	now=$(inode_of_device) && [ "$now" != "$old_device" ]
 }
 
-# The target's queue pairs have a shared receive queue. To drain them ib_core waits a
-# minute for an event that a dead adapter raises no more.
+# The target's queue pairs use a shared receive queue. To drain them ib_core waits a minute for
+# an event that a dead adapter no longer raises.
 device_returns() {
 	wait_for is_new_device || return 1
 	echo "after $((SECONDS - begin)) s"
 	[ $((SECONDS - begin)) -lt 60 ]
 }
 
-# A kernel that debugs DMA mappings warns of what nvme_rdma maps: several small answers of
-# the target's in one cache line, whatever the adapter and its driver.
+# A kernel that debugs DMA mappings warns of mappings of nvme_rdma: several small answers of the
+# target in one cache line, whatever the adapter and its driver.
 # shellcheck disable=SC2034 # for guest-lib.sh
 provoked='at add_dma_entry'
 echo "rhca-test: expect $provoked" > /dev/kmsg

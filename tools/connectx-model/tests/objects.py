@@ -38,7 +38,7 @@ ATTACH, DETACH = 30, 31         # IB_USER_VERBS_CMD_*_MCAST: pyverbs has neither
 GROUP = 'ff0e::ffff:efff:1'     # 239.255.0.1
 KINDS = ('CQ', 'PD', 'QP', 'Q counter', 'RMP', 'SRQ', 'UAR', 'XRC SRQ', 'XRC domain', 'mkey')
 
-# Commands, some of one step only, whose refusal no caller is told of, and what is done
+# Commands, some in one step only, whose refusal is not reported to a caller, with the reason
 SILENT = {
     'context-ALLOC_UAR': 'libmlx5 tries again with the first completion queue',
     'pd-ALLOC_UAR': 'likewise',
@@ -61,7 +61,7 @@ SILENT = {
 }
 
 
-# Of mlx5_core and the netdev: its counters, and addresses that multicast groups give it
+# Commands of mlx5_core and the netdev: its counters, and addresses for multicast groups
 OTHERS = {'QUERY_VPORT_COUNTER', 'ACCESS_REG', 'QUERY_VPORT_STATE', 'MODIFY_NIC_VPORT_CONTEXT',
           'SET_FLOW_TABLE_ENTRY', 'DELETE_FLOW_TABLE_ENTRY'}
 
@@ -83,7 +83,7 @@ def control(**request):
 
 
 def commands(may_be_lost=False):
-    """Names of those that the adapter has had since this was last called."""
+    """Names of the adapter's commands since the last call."""
     names = []
     while True:
         part = control(cmd='log')
@@ -103,7 +103,7 @@ def error_of(exception):
 
 
 class Bench:
-    """What a step made. It goes in reverse order; what is refused is tried once more."""
+    """Objects of a step, destroyed in reverse order; if that is refused, it is tried once more."""
     def __init__(self, device, index):
         self.device, self.index = device, index
         self.made = []
@@ -190,7 +190,7 @@ def step_cq(bench):
 
 
 def no_new_address(qp, attr):
-    """In RTS an address stays as it is (IBTA, MODIFY QUEUE PAIR): nobody asks the adapter."""
+    """In RTS an address cannot change (IBTA, MODIFY QUEUE PAIR): no command is sent."""
     try:
         qp.modify(attr, e.IBV_QP_AV)
     except PyverbsError as exception:
@@ -271,7 +271,7 @@ def step_multicast(bench):
     attr = QPAttr(port_num=1)
     attr.qkey = 0x1234
     qp.to_rts(attr)
-    # pyverbs tells no handle of a queue pair: it is the only object that can be attached.
+    # pyverbs hides the handle of a queue pair: it is the only object that can be attached.
     for handle in range(16):
         try:
             group_command(context, ATTACH, handle)
@@ -296,7 +296,7 @@ def step_gid(bench):
                        check=True)
     address('add')
     bench.later(lambda: address('del'))
-    time.sleep(1)       # ib_core hears of it by a notifier, and works later
+    time.sleep(1)       # ib_core is notified, and works later
 
 
 def step_counter(bench):
@@ -318,7 +318,7 @@ def step_congestion(bench):
 
 STEPS = {name[5:]: function for name, function in list(globals().items())
          if name.startswith('step_')}
-# Of mlx5_ib, which has no files for it, and of both alike
+# Due to mlx5_ib, which has no files for it, and to both alike
 TRACED = [name for name in STEPS if name not in ('congestion', 'gid', 'counter')]
 
 
@@ -334,7 +334,7 @@ def run(step, device, index):
 
 
 def traced(step, function):
-    """A step in the model's trace; the function returns the errors of its caller."""
+    """Mark a step in the model's trace; the function returns the errors of its caller."""
     control(cmd='trace', mark='step ' + step, topics='command,wqe,field')
     errors = function()
     control(cmd='trace', mark='end', topics='none')
@@ -342,7 +342,7 @@ def traced(step, function):
 
 
 def once(device, index):
-    # The first of all finds out what the device can do.
+    # The first one also queries the device.
     assert not run('context', device, index)
     for step in TRACED:
         traced(step, lambda step=step: run(step, device, index))
@@ -381,7 +381,7 @@ def begin_anew(function, device):
 
 
 def list_commands(step, device, index, background):
-    """[(opcode, how many of it were before it)], as the model saw them."""
+    """[(opcode, number of earlier ones)], as the model saw them."""
     commands(may_be_lost=True)
     errors = run(step, device, index)
     assert not errors, (step, errors)
@@ -430,7 +430,7 @@ def refuse(device, index, function, steps):
         good = [objects()]
         rows = list_commands(step, device, index, background)
         good.append(objects())
-        # Some things are made once for all: they have to be made again. Those of earlier
+        # Some objects are created once for all: they must be created again. Those of earlier
         # steps are gone then.
         if good[0] != good[1]:
             begin_anew(function, device)
@@ -440,7 +440,7 @@ def refuse(device, index, function, steps):
         for opcode, before in rows:
             name = 'refuse-%s-%s%s' % (step, opcode, '-%d' % (before + 1) if before else '')
             problem = refuse_one(step, device, index, opcode, before, good)
-            # What it makes was made by a run that went on where this is refused
+            # The object was created by an earlier run, which did not fail when this was refused
             if problem == NOT_COME and good[0] != good[1]:
                 begin_anew(function, device)
                 problem = refuse_one(step, device, index, opcode, before, good)
