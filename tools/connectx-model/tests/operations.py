@@ -33,7 +33,7 @@ BUFFER_BYTES = 65536
 GRH_BYTES = 40
 QKEY = 0x11111111
 IMMEDIATE = 0xfeed0001
-HOP_LIMIT = 33  # which nobody else asks for
+HOP_LIMIT = 33  # not used by anything else
 ACCESS = (e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ |
           e.IBV_ACCESS_REMOTE_ATOMIC | e.IBV_ACCESS_MW_BIND)
 
@@ -61,7 +61,7 @@ class Talk:
                 listener.settimeout(PATIENCE_S * 4)
                 self.socket = listener.accept()[0]
         self.socket.settimeout(PATIENCE_S * 2)
-        # To write to the same file object would forget what it has read ahead.
+        # Writing to the same file object would lose its read-ahead.
         self.lines = self.socket.makefile('r')
 
     def say(self, thing):
@@ -133,7 +133,7 @@ class Host:
 
 
 class Step:
-    """One operation of one size; which of the host's sides runs is the caller's."""
+    """One operation of one size; the caller decides which of the host's sides runs."""
     def __init__(self, host, name, qp_name, size):
         self.host, self.qp_name, self.size = host, qp_name, size
         self.words = name.split('-')
@@ -172,7 +172,7 @@ class Step:
 
     def check_completion(self, wc):
         flags = wc.wc_flags & (e.IBV_WC_WITH_IMM | e.IBV_WC_WITH_INV)
-        # rdma_rxe gives programs the kernel's value of this flag, which is another's.
+        # rdma_rxe gives programs the kernel's value of this flag, which has another meaning.
         if 'invalidate' in self.words and wc.wc_flags & e.IBV_WC_IP_CSUM_OK:
             flags |= e.IBV_WC_WITH_INV
         if 'immediate' in self.words:
@@ -192,7 +192,7 @@ class Step:
     def before_data(self):
         return GRH_BYTES if self.qp_name == 'UD' else 0
 
-    # UC's WRITE has no completion over here.
+    # A WRITE of UC has no completion on this side.
     def check_memory(self):
         wanted = {'read': self.data('responder'), 'fetch': self.sum(),
                   'compare': self.data('requester')}.get(self.words[0], self.data('requester'))

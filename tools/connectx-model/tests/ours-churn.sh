@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Many processes at once on roce_hca_mlx5, by polling and by events, each service, while
-# others connect by rdma_cm and register memory: they are killed, the driver is unbound and
-# bound, unloaded and loaded. Nothing stays behind in the adapter, nobody hangs, and the
-# next connection works.
+# Many processes at once on roce_hca_mlx5, polling and with events, each service, while others
+# connect by rdma_cm and register memory: they are killed, the driver is unbound and bound,
+# unloaded and loaded. Nothing is left in the adapter, no process hangs, and the next connection
+# works.
 #
-# usage: ours-churn.sh [ROUNDS]   of each (2)
+# usage: ours-churn.sh [ROUNDS]   of each kind (2)
 . "$(dirname "$0")/guest-lib.sh"
 # shellcheck disable=SC2034 # for guest-lib.sh
 driver=roce_hca_mlx5
@@ -13,8 +13,8 @@ bound=$auxiliary/drivers/roce_hca_mlx5.rdma
 rounds=${1-2}
 here=$(realpath "$(dirname "$0")")
 
-# Pairs of programs that do not end soon (XRC's wants room for all that it does). The port
-# is the first one's, and each has its own.
+# Pairs of programs that run for long (XRC's allocates memory for all its messages). The port is
+# the first one's; each has its own.
 first_port=20000
 endless() {
 	cat <<-END
@@ -30,7 +30,7 @@ endless() {
 	END
 }
 
-# words_of COMMAND: with the device and the GID, as either kind of program wants them
+# words_of COMMAND: with options for the device and the GID, for either kind of program
 words_of() {
 	case $1 in
 	ib_*) echo "$1 -d $rdma -x $gid" ;;
@@ -38,7 +38,7 @@ words_of() {
 	esac
 }
 
-# start COMMAND...: its id goes to $users
+# start COMMAND...: adds its id to $users
 start() {
 	stdbuf -oL "$@" >> "$work/users" 2>&1 &
 	users+=" $!"
@@ -57,7 +57,7 @@ all_alive() {
 	done
 }
 
-# Pingpongs tell of their peers: of RC, UC and UD 8, of SRQ 4 with 16 queue pairs.
+# Pingpongs print their peers: those of RC, UC and UD 8 lines, those of SRQ 4 with 16 queue pairs.
 all_told() {
 	[ "$(grep -c 'remote address' "$work/users")" -ge 72 ]
 }
@@ -66,7 +66,7 @@ all_connected() {
 	! all_alive || all_told
 }
 
-# Connections one after the other, and who accepts them, until they are stopped
+# Connections one after the other, and the process that accepts them, until stopped
 connect_for_ever() {
 	while [ -e "$work/churning" ]; do
 		timeout 20 rping -c -a "$address" -C 1 -v
@@ -113,7 +113,7 @@ started() {
 	return 1
 }
 
-# users_ended SECONDS: all of them, by themselves or by our signal
+# users_ended SECONDS: all have ended, by themselves or by our signal
 users_ended() {
 	local pid tries=$(($1 * 5)) status=0
 
@@ -141,7 +141,7 @@ no_user_is_left() {
 	rdma resource show | grep " $rdma: " | grep -q 'ctx 0' && nothing_left "$before"
 }
 
-# First some, so that others lose their peers, then the rest
+# First some, so that others lose their peers, then all others
 kill_all() {
 	local pid some=
 
@@ -159,9 +159,9 @@ kill_all() {
 	wait_for no_user_is_left || no_user_is_left
 }
 
-# A listener waits for the network alone, and is told to go. So is who polls and has all
-# receives in shared queues: no queue pair flushes those, and the event, which tells, these
-# programs do not ask for. The rest has to hear that its device has gone.
+# A listener only waits for the network, so it is killed. So are programs that poll and have all
+# receives in shared queues: no queue pair flushes those, and these programs do not read the
+# event. The others must learn that the device is gone.
 let_end() {
 	rm -f "$work/churning"
 	# shellcheck disable=SC2086
@@ -204,7 +204,7 @@ kinds='CQ|PD|QP|Q counter|RMP|UAR|XRC SRQ|XRC domain'
 modprobe mlx5_core "$no_keys_in_advance"
 start_alone
 check bring-up bring_up 10.7.0.1
-# What the first XRC queue pair makes stays with the device
+# An object created for the first XRC queue pair remains with the device
 pair xrc "ibv_xsrq_pingpong -d $rdma -g $gid -n 50" \
 	"ibv_xsrq_pingpong -d $rdma -g $gid -n 50 localhost"
 before=$(objects)

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What roce_hca_mlx5 tells the firmware: compared, field by field, with what mlx5_ib tells
-# it for the same program; and what happens when the firmware refuses a command, each one
-# of each kind of object.
+# The firmware commands of roce_hca_mlx5: compared, field by field, with those of mlx5_ib for
+# the same program; and the results if the firmware refuses a command, each one of each kind of
+# object.
 #
-# With "trace" also the users of the kernel: the connection manager, a disk and files over the
-# network, streams (SMC-R) and messages (RDS). The adapter's capabilities are run's: --model
-# --with=..., --without=... ("trace other-adapter"). Then, or with some parts alone, reasons
-# for differences that there are none of are no fault. With "lag" the RDMA device is that of
-# two ports in a bond (run --two --ports 2, of which machine a alone is used).
+# With "trace" also users in the kernel: the connection manager, a disk and files over the
+# network, streams (SMC-R) and messages (RDS). The adapter's capabilities are options of run:
+# --model --with=..., --without=... ("trace other-adapter"). Then, or if only some parts are
+# run, reasons for differences that do not occur are no fault. With "lag" the RDMA device is
+# that of two ports in a bond (run --two --ports 2, of which machine a alone is used).
 #
 # usage: ours-commands.sh [trace [other-adapter | lag] [PART...] | refuse [STEP...]]
 #        PART: objects, commands, greeting, disk, files, streams, messages
@@ -21,11 +21,11 @@
 here=$(realpath "$(dirname "$0")")
 consumers=$here/../../../scripts/tests/consumers
 
-mark() { # mark TEXT [TOPICS]: in the model's log, and what is traced from there on
+mark() { # mark TEXT [TOPICS]: in the model's log, and topics to trace from there on
 	control "{\"cmd\":\"trace\",\"mark\":\"$1\",\"topics\":\"${2-none}\"}" > /dev/null
 }
 
-# of_kernel STEP COMMAND...: a step that the kernel's users do
+# of_kernel STEP COMMAND...: a step of users in the kernel
 of_kernel() {
 	local name=$1 status=0
 
@@ -78,8 +78,8 @@ part_files() {
 	check "files-$driver" of_kernel files files_copied
 }
 
-# A connection of a host with itself is the loopback device's, by its routes and its
-# addresses: the table of physical networks says that it is the adapter's, too.
+# A connection of a host to itself uses the loopback device, by routes and addresses: the table
+# of physical networks says that it belongs to the adapter, too.
 streamed() {
 	local smc=$work/smc-bytes before
 
@@ -90,7 +90,7 @@ streamed() {
 	timeout 120 "$smc" server "$address" 7001 &
 	wait_for is_listening && timeout 100 "$smc" client "$address" 7001 256 && wait %1 || return 1
 	ip address del "$address/32" dev lo
-	# Without RDMA it takes TCP, and says nothing
+	# Without RDMA it silently uses TCP
 	[ $(($(counter send_requests) - before)) -ge 16 ] && modprobe -r smc_diag smc
 }
 
@@ -118,7 +118,7 @@ part_messages() {
 	check "messages-$driver" of_kernel messages messaged
 }
 
-# Each port's own device has the bond's addresses, too, until mlx5_core has taken both away.
+# Each port's own device also has the bond's addresses, until mlx5_core has removed both devices.
 is_of_bond() {
 	dmesg | grep -q 'lag map:' && grep -qsx bond0 "$(has_rdma | head -n 1)"/ports/1/gid_attrs/ndevs/*
 }
@@ -137,7 +137,7 @@ make_bond() {
 	ip link set bond0 mtu 4200 up
 }
 
-# bring_up_bond ADDRESS: as bring_up; the bond stays when the driver goes
+# bring_up_bond ADDRESS: like bring_up; the bond remains when the driver is unloaded
 bring_up_bond() {
 	modprobe "$driver" && modprobe rdma_ucm && modprobe ib_umad || return 1
 	[ -e /sys/class/net/bond0 ] || make_bond "$1" || return 1
@@ -149,12 +149,12 @@ bring_up_bond() {
 	address=$1
 }
 
-# long COMMAND...: a minute on an idle host, and as much more as others take of it
+# long COMMAND...: a minute on an idle host, longer on a busy one
 long() {
 	timeout $((RHCA_TIMEOUT / 3)) "$@"
 }
 
-# traced DRIVER PART...: each once, in the model's log
+# traced DRIVER PART...: run each once, marked in the model's log
 traced() {
 	local part
 
@@ -167,8 +167,8 @@ traced() {
 	check "unload-$driver" "${unload[@]}" "$driver"
 }
 
-# choose [other-adapter | lag] [PART...]: what is compared, and whether each reason is to have
-# its difference
+# choose [other-adapter | lag] [PART...]: the parts to compare, and whether each reason must
+# have its difference
 rows=()
 bring_up=bring_up
 unload=(modprobe -r)
@@ -179,7 +179,7 @@ choose() {
 	if [ "${1-}" = lag ]; then
 		bring_up=bring_up_bond
 		greeting="greeting-lag"
-		unload=(rmmod)	# mlx5_core stays, and the bond has its ports
+		unload=(rmmod)	# mlx5_core remains, and the bond keeps its ports
 		parts=(objects commands greeting)
 	fi
 	[[ ${1-} != other-adapter && ${1-} != lag ]] || shift
@@ -193,18 +193,18 @@ function_of() {
 # shellcheck disable=SC2034 # for guest-lib.sh
 {
 	kinds='CQ|PD|QP|Q counter|RMP|UAR|XRC SRQ|XRC domain|mkey'
-	# mlx5_core logs each command that was refused, and here many are.
+	# mlx5_core logs each refused command, and here many are refused.
 	provoked='mlx5_cmd_out_err|SET_ROCE_ADDRESS'
 }
 [ "${VM_ROLE-a}" = a ] || finish
 modprobe mlx5_core "$no_keys_in_advance"
 start_alone
-# The oracle is mlx5_ib of 6.12, which is not the same as others.
+# The oracle is mlx5_ib of 6.12, which differs from that of other kernels.
 if [ "${1-trace}" = trace ] && [[ $(uname -r) != 6.12.* ]]; then
 	echo "SKIP commands-compared (commands-differ.txt is of mlx5_ib of 6.12)"
 elif [ "${1-trace}" = trace ]; then
 	choose "${@:2}"
-	# Pages of 4 KiB, but for who takes some of 2 MiB from the pool
+	# Pages of 4 KiB, except for programs that use pages of 2 MiB from the pool
 	echo never > /sys/kernel/mm/transparent_hugepage/enabled
 	echo 8 > /proc/sys/vm/nr_hugepages
 	traced mlx5_ib "${parts[@]}"

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The netdev of a port that roce_hca_mlx5 serves has DCB (--with=dcb): entries of the APP
-# table that name RoCE are refused by mlx5e, those of DSCP are taken, and roce-status says
-# which priorities have flow control, and what gives connections such a one.
+# The netdev of a port that roce_hca_mlx5 serves supports DCB (--with=dcb): mlx5e rejects
+# entries of the APP table for RoCE and accepts those for DSCP, and roce-status reports which
+# priorities have flow control, and how to give connections one of these.
 . "$(dirname "$0")/guest-lib.sh"
 tree=$(realpath "$(dirname "$0")/../../..")
 # shellcheck disable=SC2034 # for guest-lib.sh
 driver=roce_hca_mlx5
 
-# refuses ENTRY...: with EINVAL, and the table is as before
+# refuses ENTRY...: with EINVAL, and the table is unchanged
 refuses() {
 	local before
 
@@ -39,7 +39,7 @@ status_beside_traffic() {
 	cat "$work/status"
 }
 
-# Traffic without a priority beside a lossless one: what it says is done, and it says nothing
+# Traffic without a priority beside a lossless one: after its advice is followed, no problem is left
 advises_class() {
 	local advice
 

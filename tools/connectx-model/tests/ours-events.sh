@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What happens to a port that roce_hca_mlx5 serves when its adapter goes, dies, is
-# reloaded or has its RoCE switched off, each with traffic on: who polls comes to an end,
-# the device comes back under its name, and the next connection works. mlx5_ib is loaded
-# all the time: it must not get the port.
+# Events of a port served by roce_hca_mlx5: its adapter is removed, dies, is reloaded or has its
+# RoCE switched off, each under traffic. Programs that poll come to an end, the device returns
+# under its name, and the next connection works. mlx5_ib is loaded all the time, and must not
+# get the port.
 #
-# usage: ours-events.sh [EVENT...]   switchdev_in_tree, switchdev_software and legacy (after
-#                                    either) want an adapter with a switch (run --switch)
+# usage: ours-events.sh [EVENT...] switchdev_in_tree, switchdev_software and legacy (after
+# either) need an adapter with a switch (run --switch)
 . "$(dirname "$0")/guest-lib.sh"
 # shellcheck disable=SC2034 # for guest-lib.sh
 driver=roce_hca_mlx5
@@ -29,14 +29,14 @@ slot() {
 	basename "$(readlink -f /sys/bus/pci/drivers/mlx5_core/0000:*)"
 }
 
-# Besides the two that poll, a process waits for the device's events.
+# Besides the two that poll, a process waits for events of the device.
 start_traffic() {
 	stdbuf -oL ibv_asyncwatch -d "$rdma" > "$work/events" 2>&1 &
 	watching=$!
 	start_polling && sleep 1
 }
 
-# traffic_ends [WORD]: by itself, with an error, or the event WORD tells who polls
+# traffic_ends [WORD]: by itself, with an error, or after the event WORD
 traffic_ends() {
 	local pid tries=600 word=${1-}
 
@@ -56,7 +56,7 @@ traffic_ends() {
 	[ $tries -gt 0 ]
 }
 
-# The device is there again, as it was called, and serves
+# The device exists again, under its name, and works
 is_back() {
 	netdev=$(basename "$(has_netdev | head -n 1)")
 	ip address replace "$address/24" dev "$netdev"
@@ -85,7 +85,7 @@ has_recovered() {
 	[ "$(dmesg | grep -c 'health recovery succeeded')" -gt "$1" ]
 }
 
-# Who polls is told at once; the reset takes seconds.
+# Programs that poll are notified at once; the reset takes seconds.
 fatal() {
 	local before
 
@@ -97,7 +97,7 @@ fatal() {
 	serves_again
 }
 
-said_since() { # said_since MESSAGES WORDS: the kernel, after so many
+said_since() { # said_since MESSAGES WORDS: by the kernel, after so many messages
 	dmesg | tail -n +$(($1 + 1)) | grep -q "$2"
 }
 
@@ -105,8 +105,8 @@ left_or_recovered() {
 	said_since "$1" 'error state. Unloading' || said_since "$1" 'health recovery succeeded'
 }
 
-# A second time within the grace period (a minute): mlx5_core does not reset it by itself, and
-# takes its functions away until somebody says so.
+# For the second time within the grace period (a minute): mlx5_core does not reset it by itself,
+# and removes its functions until told to reset it.
 fatal_again() {
 	local before
 
@@ -123,7 +123,7 @@ fatal_again() {
 	serves_again
 }
 
-# Out under traffic, and in again.
+# Removed under traffic, and added again.
 replug() {
 	local path
 
@@ -135,9 +135,9 @@ replug() {
 	wait_for has_netdev && serves_again
 }
 
-# Pulled out, which nobody was asked about: reads return all ones. No command can flush
-# the requests of who polls: the event tells. Where mlx5_core has not noticed yet, it waits
-# a minute for an answer, and its netdev for packets to be sent, which it complains of.
+# Surprise removal: reads return all ones. No command can flush the requests of programs that
+# poll: the event tells them. Until mlx5_core has noticed, it waits a minute for an answer, and
+# its netdev for packets to be sent, which it logs.
 pull() {
 	local path
 
@@ -160,8 +160,8 @@ stands_in() {
 	is_served_by software && is_active && gid=$(find_gid v2 ffff)
 }
 
-# The binding stays: mlx5_ib would register a device for raw packets, and keep the
-# software away.
+# The binding remains: mlx5_ib would register a device for raw packets, and prevent the software
+# device.
 roce_off() {
 	start_traffic || return 1
 	devlink dev param set "pci/$(slot)" name enable_roce value false cmode driverinit &&
@@ -176,8 +176,8 @@ roce_on() {
 	traffic_ends && serves_again
 }
 
-# The adapter of this model has no switch: the request is refused, and traffic runs on.
-# Where there is one, the representors' devices have another name, which is not ours.
+# The adapter of this model has no switch: the request is refused, and traffic continues. With a
+# switch, the representors' devices have another name, which we do not serve.
 switchdev() {
 	start_traffic || return 1
 	! timeout 60 devlink dev eswitch set "pci/$(slot)" mode switchdev || return 1
@@ -201,7 +201,7 @@ said_of_switch() {
 	dmesg | grep -c "left to another driver: its switch is in switchdev mode"
 }
 
-# to_switchdev: with a switch (run --switch). The function is another one, and is declined.
+# to_switchdev: with a switch (run --switch). The function is a different one, and is refused.
 to_switchdev() {
 	local before
 
@@ -210,7 +210,7 @@ to_switchdev() {
 		has_representor && [ "$(said_of_switch)" -gt "$before" ]
 }
 
-# mlx5_ib has the representors' device, which is for raw packets.
+# mlx5_ib serves the representors' device, which is for raw packets.
 switchdev_in_tree() {
 	to_switchdev && wait_for compgen -G '/sys/bus/auxiliary/devices/mlx5_core.rdma-rep.*/driver'
 }
@@ -223,7 +223,7 @@ legacy() {
 	eswitch legacy && ! has_representor && serves_again
 }
 
-# For the link a queue pair stays, and goes on.
+# When the link goes down and up, queue pairs remain and continue.
 link_flap() {
 	start_traffic || return 1
 	control '{"cmd":"link","up":false}' && wait_for grep -q DOWN \
@@ -236,7 +236,7 @@ link_flap() {
 
 events=("$@")
 [ $# -gt 0 ] || events=(link_flap switchdev reload fatal fatal_again roce_off roce_on replug pull)
-# What mlx5_core says of an adapter that is dead or gone
+# Messages of mlx5_core about an adapter that is dead or removed
 # shellcheck disable=SC2034
 provoked='mlx5_cmd_out_err|mlx5_cmd_check|firmware'
 check bring-up bring_up 10.7.0.1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# One machine with roce_hca_mlx5: the knobs of a port mean what they mean on a port
-# that software serves, on the wire; what the adapter cannot do is refused.
+# One machine with roce_hca_mlx5: the knobs of a port have the same effect on the wire as on a
+# port served by software; settings that the adapter does not support are refused.
 #
 # usage: ours-knobs.sh   (with --capture)
 . "$(dirname "$0")/guest-lib.sh"
@@ -24,14 +24,14 @@ forced_on_wire() {
 	on_wire 'udp dst port 4791 and ip[1] & 0xfc == 104 and ip[8] == 33'
 }
 
-# Who reads the rules is told, and who writes one.
+# Both the file with the rules and the log say so.
 told_of_new_connections() {
 	cat "$folder/tc/1/traffic_class"
 	grep -qx '# new connections only' "$folder/tc/1/traffic_class" &&
 		dmesg | grep 'forced values for new connections only'
 }
 
-# The adapter's own, as mlx5_ib shows them.
+# The adapter's own counters, as with mlx5_ib.
 board_named() {
 	head "$folder"/{hca_type,board_id,hw_rev,fw_ver,backend}
 	[ "$(cat "$folder/hca_type")" = MT4119 ] && [ -s "$folder/board_id" ] &&
@@ -39,9 +39,9 @@ board_named() {
 		[ "$(cat "$folder/backend")" = mlx5 ]
 }
 
-# Parameters of congestion control: each can be read, and is what was written. Of two
-# in one word of the firmware's, the other one stays; but a priority of CNPs is written to
-# count, which it does in mode 0 alone. 6 bits are a DSCP.
+# Parameters of congestion control: each can be read, and has the value written. Of two in one
+# word of the firmware, the other one is unchanged; but a CNP priority is written to take
+# effect, which requires mode 0. A DSCP has 6 bits.
 congestion_parameters() {
 	local cc=$folder/ports/1/cc
 
@@ -56,22 +56,22 @@ congestion_parameters() {
 	[ "$(cat "$cc"/{np_cnp_prio,np_cnp_prio_mode} | xargs)" = "6 0" ]
 }
 
-# A queue pair that the adapter has moved to the error state by itself leaves its
-# counter: the log would have a warning.
+# A queue pair that the adapter moved to the error state is unbound from its counter: otherwise
+# the log would have a warning.
 bound_in_error() {
 	rdma statistic qp set link "$rdma/1" auto type on &&
 		timeout 100 /usr/bin/python3 "$(dirname "$0")/no-answer.py" "$rdma" "$gid" &&
 		rdma statistic qp set link "$rdma/1" auto off && no_warning
 }
 
-# The table of an adapter's port has one entry, which everybody is in.
+# The table of an adapter's port has one entry, of which all are members.
 pkeys_refused() {
 	! echo '1 0x8001' > "$folder/partitions/1/pkeys" &&
 		dmesg | grep 'no P_Key but 0xffff' &&
 		[ "$(cat "$folder/ports/1/pkeys/0")" = 0xffff ]
 }
 
-# What it does not count is not there, instead of 0 for ever.
+# Counters that it does not support are absent, instead of always 0.
 counters_named() {
 	local counters=$folder/ports/1/hw_counters
 
@@ -94,7 +94,7 @@ counts_writes() {
 	[ "$(hw_counter rx_write_requests)" -ge $((before + 20)) ]
 }
 
-# What bound queue pairs counted stays in the port's sum when they have gone.
+# Counts of bound queue pairs remain in the port's sum after these are destroyed.
 bound_counts_stay() {
 	rdma statistic qp set link "$rdma/1" auto type on &&
 		counts_writes write-bound &&
@@ -123,7 +123,7 @@ backend_tool() {
 	timeout 120 tools/user/roce-backend "$@"
 }
 
-# Not while a process has the device: it says so, and which.
+# Refused while a process uses the device; the message names it.
 tool_refuses() {
 	local server status=0
 
@@ -148,7 +148,7 @@ tool_moves() {
 		backend_tool "$netdev" hardware && has_rdma && ! has_no_function
 }
 
-# A device keeps what was set when another backend serves its port.
+# A device keeps its settings when another backend serves its port.
 settings_stay() {
 	grep -q 104 "$folder/tc/1/traffic_class" && [ "$(cat "$folder/tc/1/ttl")" = 33 ]
 }

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A function that roce_hca_mlx5 leaves alone, which it says: one that says it is a subfunction
-# until a module of the test is unloaded (tests/subfunction, which is built). Afterwards the
-# same driver serves it.
+# A function that roce_hca_mlx5 does not serve, and logs why: one that appears to be a
+# subfunction until a module of the test is unloaded (tests/subfunction, which must be built).
+# Afterwards the same driver serves it.
 . "$(dirname "$0")/guest-lib.sh"
 tree=$(realpath "$(dirname "$0")/../../..")
 

@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Users of the kernel register as many pieces in one key as roce_hca_mlx5 says it can, on an
-# adapter whose lists are as long as a request can count (--with=long-lists), and on one
-# whose lists are shorter. Registrations wait for nothing there (--with=no-fence), and cannot
-# change the right to atomic operations (--without=umr-atomic): an invalidation waits for a
-# READ all the same if it is told to, and a registration with that right is refused. READs into
-# more than four pieces are better done by a key (--with=short-reads).
+# Users in the kernel register as many pieces in one key as roce_hca_mlx5 announces, on an
+# adapter whose lists are as long as a request can count (--with=long-lists), and on one whose
+# lists are shorter. There registrations are not fenced (--with=no-fence), and cannot change the
+# right to atomic operations (--without=umr-atomic): an invalidation still waits for a READ if
+# it is told to, and a registration with that right is refused. READs into more than four pieces
+# are better done with a key (--with=short-reads).
 #
-# Where requests can change it (atomics), a key that was registered with the right does not
-# have it when it is registered again without.
+# If requests can change it (atomics), a key that was registered with the right loses it when it
+# is registered again without.
 #
-# Last, the firmware keeps a shared receive queue of the kernel's: its user hears nothing of it.
+# Last, the firmware keeps a shared receive queue of the kernel's; its user gets no error.
 #
 # usage: ours-pieces.sh PIECES [atomics]
 #        what is to be the most; scripts/check/test-module has built its module
@@ -26,7 +26,7 @@ tree=$(realpath "$(dirname "$0")/../../..")
 fixed=1
 [ "${2-}" != atomics ] || fixed=0
 
-# The module fails where it does not work
+# Loading the module fails if its test does
 load() {
 	insmod "$tree/build/$(uname -r)/pieces/pieces.ko" "device=$rdma" "gid=$gid" \
 		"fixed_atomics=$fixed" "$@"

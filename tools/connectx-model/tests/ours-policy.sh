@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The table "Knobs of either kind" in Documentation/connectx.rst, the adapter's column: what
-# a knob means on a port that software serves it means on one that roce_hca_mlx5 serves, by
-# what is on the wire, or it is refused in words. What can be compared in one boot is, with
+# The table "Knobs of either kind" in Documentation/connectx.rst, the adapter's column: a knob
+# has the same effect on the wire on a port served by roce_hca_mlx5 as on one served by
+# software, or it is refused with a message. Compared in one boot, as far as possible, with
 # software and with mlx5_ib.
 #
 # usage: ours-policy.sh   (with --capture)
@@ -11,8 +11,8 @@
 driver=roce_hca_mlx5
 here=$(realpath "$(dirname "$0")")
 tests=$(realpath "$here/../../../scripts/tests")
-# Of mlx5_ib and not of ours: there is no such service, or the firmware says that it does
-# not count it (roce_accl), where the newest mlx5_ib shows them all the same
+# Counters of mlx5_ib that ours lacks: there is no such service, or the firmware says that it
+# does not count it (roce_accl), while the newest mlx5_ib shows them anyway
 no_such_counter='rx_dct_connect|cc_[a-z_]*|roce_adp_retrans(_to)?|roce_slow_restart(_cnps|_trans)?'
 
 vlan_up() {
@@ -29,7 +29,7 @@ pair_of() {
 	echo "$(find_gid "$1" "$2"),$(find_gid "$1" "$3")"
 }
 
-# Classes, TTLs and priorities of RC, UC and UD, as scripts/tests/net/qos.sh has them
+# Classes, TTLs and priorities of RC, UC and UD, as in scripts/tests/net/qos.sh
 qos_sent() {
 	PYTHONPATH=$tests/lib timeout 300 /usr/bin/python3 "$tests/net/qos.py" send_by_adapter "$rdma" \
 		"$rdma" "$work/expected" "$(pair_of v1 '0a09:0702$' '0a09:0701$')" \
@@ -51,7 +51,7 @@ mode() {
 	tools/user/cma_roce_mode -d "$rdma" -p 1 -m "$1"
 }
 
-# rdma_cm connects by the version that configfs says
+# rdma_cm connects with the version set in configfs
 cm_over_v1() {
 	mode 1 && puts_on_wire 'ether proto 0x8915' by_cm
 }
@@ -60,8 +60,7 @@ cm_over_v2() {
 	mode 2 && puts_on_wire 'udp dst port 4791 and ip[1] & 0xfc == 0' by_cm
 }
 
-# What the connection manager sends may be marked by a switch. To QP 1 there are five a
-# connection.
+# Packets of the connection manager are ECN-capable. To QP 1 there are five per connection.
 cm_may_be_marked() {
 	puts_on_wire 'udp dst port 4791 and udp[12:4] & 0xffffff == 1 and ip[1] & 3 == 2' \
 		by_cm_twice
@@ -76,7 +75,7 @@ cm_with_tos() {
 		puts_on_wire 'udp dst port 4791 and ip[1] & 0xfc == 128' by_cm
 }
 
-# The forced TTL is for QP1 as well, the forced class is not
+# The forced TTL applies to QP1 as well, the forced class does not
 cm_with_ttl() {
 	echo 5 > "$folder/tc/1/ttl" &&
 		puts_on_wire 'udp dst port 4791 and ip[8] == 5' by_cm && echo 0 > "$folder/tc/1/ttl"
@@ -107,7 +106,7 @@ gid_attributes() {
 	[[ $seen == *$netdev* && $seen == *cx7* ]]
 }
 
-# refused FILE TEXT WORDS: EOPNOTSUPP, and the log says why
+# refused FILE TEXT WORDS: EOPNOTSUPP, and the log has the reason
 refused() {
 	local file=$1 text=$2 words=$3 got before
 
@@ -122,7 +121,7 @@ counters_of() {
 	find "$folder/ports/1/hw_counters/" -type f ! -name lifespan -printf '%f\n' | sort
 }
 
-# What both count has one name, and what only one of them counts is explained.
+# Counters of both have the same names; those of only one are documented.
 counters_compared() {
 	local now
 
@@ -145,7 +144,7 @@ counters_compared() {
 		grep -vxE 'np_cnp_sent|rp_cnp_handled|roce_[a-z_]*'
 }
 
-# What the adapter refuses, software takes.
+# Values that the adapter refuses are accepted by software.
 software_files() {
 	[ "$(find "$folder/ports/1/pkeys/" -type f | wc -l)" -gt 1 ] &&
 		echo '1 0x8001' > "$folder/partitions/1/pkeys" &&
@@ -154,7 +153,7 @@ software_files() {
 		! grep 'new connections only' "$folder/tc/1/traffic_class"
 }
 
-# loaded TYPE PARAMETER...: both modules anew; there are GIDs of the type
+# loaded TYPE PARAMETER...: load both modules again; there are GIDs of the type
 loaded() {
 	local type=$1
 
@@ -183,7 +182,7 @@ only_v2() {
 	[ "$(types)" = "RoCE v2" ] && [ "$(cat "$folder/ports/1/roce_versions")" = v2 ]
 }
 
-# Datagrams of processes have the type of the GID that they name, and the log says so.
+# Datagrams of processes use the type of the GID that they name, and the log says so.
 ud_gid_type() {
 	loaded v2 ud_gid_type=v1 && dmesg | grep 'ud_gid_type is for the kernel' || return 1
 	puts_on_wire 'udp dst port 4791 and ip[8] == 1' ud_pingpong

@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # roce_hca_mlx5 on firmware that needs two seconds for each command, and on one that never
 # answers some (silent.py): processes that wait can be killed and are gone when mlx5_core's
-# minute is over, the host's other network devices go on, also while the driver is unbound;
-# it can be bound again and unloaded, and nothing is left. mlx5_core itself begins before the
-# firmware is slow. Last, mlx5_core has no slot for a command any more (slots.py).
+# minute is over; other network devices of the host work, also while the driver is unbound; it
+# can be bound again and unloaded, and nothing is left. mlx5_core itself starts before the
+# firmware is slow. Last, mlx5_core has no free slot for a command (slots.py).
 #
-# usage: ours-slow.sh [DRIVER]   roce_hca_mlx5 (default), or mlx5_ib to compare the times
+# usage: ours-slow.sh [DRIVER]   roce_hca_mlx5 (default), or mlx5_ib to compare times
 . "$(dirname "$0")/guest-lib.sh"
 here=$(realpath "$(dirname "$0")")
 # shellcheck disable=SC2034 # for guest-lib.sh
 {
 	driver=${1-roce_hca_mlx5}
 	kinds='CQ|PD|QP|Q counter|RMP|UAR|XRC SRQ|XRC domain'
-	# mlx5_core says which command it has given up, and for whom it has waited long.
+	# mlx5_core logs the commands that it gave up, and processes that waited long.
 	provoked='mlx5_cmd_out_err|timeout|Timeout'
 }
 latency_us=2000000
@@ -22,7 +22,7 @@ slow() {
 	control "{\"cmd\":\"latency\",\"us\":${1-0}}" > /dev/null
 }
 
-# timed COMMAND...: and prints how long it took
+# timed COMMAND...: also prints how long it took
 timed() {
 	local begin=$SECONDS status=0
 
@@ -31,8 +31,8 @@ timed() {
 	return $status
 }
 
-# The rest of the host waits for nobody: network devices come and go, each within a second
-# or some more where processors are emulated.
+# The rest of the host is not blocked: network devices are created and removed, each within a
+# second, or a few if processors are emulated.
 host_goes_on() {
 	timed timeout 20 ip link add other type dummy && timed timeout 20 ip link del other
 }
@@ -60,7 +60,7 @@ have_ended() {
 	! kill -0 $polling 2> /dev/null
 }
 
-# What the two have is given back by some commands each.
+# Destroying the objects of the two takes some commands each.
 killed() {
 	start_polling || return 1
 	slow $latency_us
@@ -69,13 +69,13 @@ killed() {
 	timed wait_for have_ended
 }
 
-# Processes can have it: it is in sysfs long before that
+# Usable by processes, which is long after it is in sysfs
 has_verbs() {
 	ibv_devices | grep -q "$rdma "
 }
 
-# While a device is registered the rest of the host does wait: ib_core asks the netdev how
-# fast it is, under RTNL, and mlx5e the firmware.
+# While a device is being registered the rest of the host is blocked: ib_core queries the
+# netdev's speed under RTNL, and mlx5e asks the firmware.
 bind_again() {
 	bind_functions && wait_for has_rdma && wait_for has_verbs && wait_for is_active &&
 		wait_for find_gid v2 ffff
@@ -88,7 +88,7 @@ unbound_under_traffic() {
 	while_host_goes_on unbind_functions && timed wait_for have_ended
 }
 
-# Nobody waited in one place for as long as the kernel's watch of that allows
+# No task was blocked for as long as the kernel's hung task detection allows
 nobody_hung() {
 	! dmesg | grep 'blocked for more than'
 }
@@ -112,7 +112,7 @@ check unloaded-slowly timed timeout 400 modprobe -r "$driver"
 slow
 check nobody-hung nobody_hung
 check nothing-left nothing_left "$alone"
-# The last, since UARs are lost
+# Last, as UARs are lost
 check bring-up-again bring_up 10.7.0.1
 timeout 500 /usr/bin/python3 "$here/slots.py" "$rdma" || failed=1
 check unload-with-lost-uars modprobe -r "$driver"

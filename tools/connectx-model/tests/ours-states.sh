@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# States that roce_hca_mlx5 does not choose: a send queue that fails, a netdev that moves
-# to another namespace under traffic, firmware that lacks what others have. Last, what the
-# adapter does not destroy, or not reset, of the driver's own queues (kept.py).
+# States that roce_hca_mlx5 does not choose: a send queue that fails, a netdev that moves to
+# another namespace under traffic, firmware that lacks features. Last, queues of the driver
+# itself that the adapter does not destroy, or not reset (kept.py).
 #
 # usage: ours-states.sh [lacking | reasons]
 #   lacking  the model was started with --without=roce-v1,free-running,q-counters,many-reads
@@ -13,7 +13,7 @@ here=$(realpath "$(dirname "$0")")
 {
 	driver=roce_hca_mlx5
 	kinds='CQ|PD|QP|Q counter|RMP|UAR|mkey'
-	# mlx5_core logs what kept.py has refused.
+	# mlx5_core logs the refusals of kept.py.
 	provoked='mlx5_cmd_out_err.*(DESTROY_(QP|CQ|MKEY|XRC_SRQ)|DEALLOC_(PD|UAR)|2RST_QP|ALLOC_Q_COUNTER)|timeout'
 }
 
@@ -22,7 +22,7 @@ speaks_v2_only() {
 		! find_gid v1 ffff
 }
 
-# What queue pairs count is not there, and no zeros in its place; packets of the port are
+# Counters of queue pairs are absent, instead of 0; those for packets of the port exist
 counts_port_alone() {
 	local files=/sys/class/infiniband/$rdma/ports/1/hw_counters
 
@@ -30,7 +30,7 @@ counts_port_alone() {
 	[ "$(cat "$files/tx_packets")" -gt 50 ] && [ ! -e "$files/out_of_sequence" ]
 }
 
-# A process keeps the device's objects while the netdev goes, and comes back.
+# A process holds objects of the device while the netdev moves away and back.
 netns_move() {
 	local pid
 
@@ -50,7 +50,7 @@ has_probes() {
 	mountpoint -q $tracing || mount -t tracefs tracefs $tracing && [ -e $tracing/kprobe_events ]
 }
 
-# Of processes, whose queues may be many: no handler of theirs runs in the interrupt
+# For processes, whose queues may be many: their handlers do not run in the interrupt
 completions_in_tasklet() {
 	local probe=where/completion status=0
 
@@ -61,7 +61,7 @@ completions_in_tasklet() {
 	grep ' completion: ' $tracing/trace > "$work/contexts" || status=1
 	echo "-:$probe" >> $tracing/kprobe_events
 	tail -n 5 "$work/contexts"
-	# The third flag behind the processor: h, H and Z are in a hard interrupt
+	# The third flag after the processor: h, H and Z mean a hard interrupt
 	! grep -E '\] ..[hHZ]' "$work/contexts" && [ $status -eq 0 ]
 }
 
@@ -70,7 +70,7 @@ tasks() {
 	awk '$1 == "task_struct" { print $2 }' /proc/slabinfo
 }
 
-# ib_core keeps the task of whom a driver refuses a context by ioctl, which libmlx5 hears first
+# ib_core leaks the task if a driver refuses a context by ioctl, which libmlx5 tries first
 processes_go() {
 	local before after
 
@@ -92,7 +92,7 @@ has_lent() {
 	[ "$(lent)" -eq "$1" ]
 }
 
-# Firmware asks for memory, and gives it back.
+# Firmware requests memory, and returns it.
 pages_on_demand() {
 	local before
 
@@ -103,12 +103,12 @@ pages_on_demand() {
 	wait_for has_lent "$before"
 }
 
-# states.py has a queue pair refuse a READ
+# states.py made a queue pair refuse a READ
 reason_logged() {
 	dmesg | tail -n +$((said_before + 1)) | grep 'QP 0x[0-9a-f]* failed: local access error'
 }
 
-# The driver is unbound under traffic, of an adapter that needs half a second to flush it
+# The driver is unbound under traffic from an adapter that needs half a second to flush it
 slow_flush() {
 	local word
 
@@ -131,7 +131,7 @@ if [ "${1-}" = lacking ]; then
 	timeout 60 /usr/bin/python3 "$here/stamps.py" "$rdma" || failed=1
 	pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
 		"ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
-	# As many at a time as the device says
+	# As many READs in flight as the device announces
 	pair reads "ib_read_bw -d $rdma -x $gid -F -n 50 -s 65536" \
 		"ib_read_bw -d $rdma -x $gid -F -n 50 -s 65536 localhost"
 	pair rping "rping -s -a $address -C 5" "rping -c -a $address -C 5"
@@ -156,7 +156,7 @@ pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
 	"ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
 check unload modprobe -r roce_hca_mlx5
 check nothing-left nothing_left "$alone"
-# The last, since the adapter keeps something
+# Last, as objects remain in the adapter
 check bring-up-again bring_up 10.7.0.1
 timeout 500 /usr/bin/python3 "$here/kept.py" "$rdma" "$gid" \
 	"$(basename $auxiliary/drivers/roce_hca_mlx5.rdma/mlx5_core.rdma.*)" || failed=1

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What a process's library tells its driver besides the verbs, of every length, with edge
-# values in each field, and garbage: roce_hca_mlx5 refuses what mlx5_ib refuses
-# (udata-differ.txt explains the differences), nothing is left of it, and others go on.
+# The arguments of a process's library to its driver besides the verbs, of every length, with
+# edge values in each field, and garbage: roce_hca_mlx5 refuses those that mlx5_ib refuses
+# (udata-differ.txt explains the differences), nothing is left of them, and other processes
+# continue.
 #
-# Last, queues and a window whose making the process cannot be told of (lost.py).
+# Last, queues and a window whose creation cannot be reported to the process (lost.py).
 #
 # usage: ours-udata.sh [SEED]
 . "$(dirname "$0")/guest-lib.sh"
@@ -17,7 +18,7 @@ garbage() {
 # edges_of DRIVER
 edges_of() {
 	driver=$1
-	# What the first XRC queue pair makes stays with the device: only right requests
+	# An object made for the first XRC queue pair stays with the device: only right requests
 	bring_up 10.7.0.1 && garbage 0 0 && before=$(objects) || return 1
 	timeout 500 /usr/bin/python3 "$here/udata.py" edges "$rdma" "$gid" > "$work/$1" || {
 		tail -n 5 "$work/$1"
@@ -52,7 +53,7 @@ nothing_of_processes() {
 # shellcheck disable=SC2034 # for guest-lib.sh
 {
 	kinds='CQ|PD|QP|Q counter|RMP|UAR|XRC SRQ|XRC domain'
-	# mlx5_core logs what the firmware refuses.
+	# mlx5_core logs the refusals of the firmware.
 	provoked='mlx5_cmd_out_err'
 }
 modprobe mlx5_core "$no_keys_in_advance"
@@ -71,7 +72,7 @@ check nothing-of-it wait_for nothing_of_processes
 pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" "ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
 check unload modprobe -r roce_hca_mlx5
 check nothing-left nothing_left "$alone"
-# The last, since the adapter keeps something
+# Last, as objects remain in the adapter
 check bring-up-again bring_up 10.7.0.1
 timeout 120 /usr/bin/python3 "$here/lost.py" "$rdma" "$gid" || failed=1
 check unload-with-a-lost-queue modprobe -r roce_hca_mlx5

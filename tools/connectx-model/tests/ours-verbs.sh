@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The less common verbs of roce_hca_mlx5: resizing and moderation of completion
-# queues, memory windows, registering again, DMA buffers, XRC, a context that two
-# processes share. By rdma-core's own tests, of which none may skip here.
+# The less common verbs of roce_hca_mlx5: resizing and moderation of completion queues, memory
+# windows, re-registration, DMA buffers, XRC, a context that two processes share. By rdma-core's
+# own tests, none of which may be skipped here.
 . "$(dirname "$0")/guest-lib.sh"
 # shellcheck disable=SC2034 # for guest-lib.sh
 driver=roce_hca_mlx5
@@ -18,7 +18,7 @@ announced() {
 		grep -q 'max_cq_count:.*65535' "$work/devinfo"
 }
 
-# What the adapter has of the kinds that these tests make.
+# The adapter's objects of the kinds that these tests create.
 # shellcheck disable=SC2034 # for guest-lib.sh
 kinds='CQ|PD|QP|RMP|UAR|XRC SRQ|XRC domain|mkey'
 
@@ -30,7 +30,7 @@ tests=(
 	'test_shared_pd.*'
 )
 
-# test_resize_cq asks for less than there is in it.
+# test_resize_cq requests less than the number of completions in the queue.
 # shellcheck disable=SC2034 # for guest-lib.sh
 provoked='MODIFY_CQ'
 start_alone
@@ -46,7 +46,7 @@ if [ -e /dev/udmabuf ]; then
 else
 	echo "SKIP dmabuf (the kernel has no CONFIG_UDMABUF)"
 fi
-# The whole of them takes minutes to load in an emulated machine.
+# Loading all of them takes minutes in an emulated machine.
 mkdir "$work/tests"
 for file in base utils __init__ args_parser mlx5_base mlx5_prm_structs efa_base rdmacm_utils \
 	test_cq test_cq_events test_cqex test_atomic test_mr test_qpex test_shared_pd; do

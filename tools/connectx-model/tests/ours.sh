@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# One machine, one adapter, and roce_hca_mlx5 in the place of the in-tree driver:
-# the same clients, by the same library.
+# One machine, one adapter, and roce_hca_mlx5 in place of the in-tree driver: the same clients
+# with the same library.
 #
 # usage: ours.sh [smoke]
 . "$(dirname "$0")/guest-lib.sh"
 # shellcheck disable=SC2034 # for guest-lib.sh
 driver=roce_hca_mlx5
 
-# The device is the adapter's, and its library the one of adapters.
+# The device is the adapter's, and its library that of adapters.
 all_devinfo() {
 	ibv_devinfo -v -d "$rdma" | tee "$work/devinfo" &&
 		grep -q 'state:.*PORT_ACTIVE' "$work/devinfo" &&
@@ -25,8 +25,7 @@ traffic_runs() {
 	[ "$(counter rx_roce_unicast_packets)" -gt $(($1 + 50)) ]
 }
 
-# start_endless: two processes that poll until somebody stops them; their ids
-# are in $endless
+# start_endless: two processes that poll until they are stopped; their ids are in $endless
 start_endless() {
 	local before
 
@@ -39,7 +38,7 @@ start_endless() {
 	wait_for traffic_runs "$before"
 }
 
-# A process that polls has to learn that its queue pair has no adapter any more.
+# A process that polls must learn that its queue pair no longer has an adapter.
 unload_under_traffic() {
 	local pid status=0
 
@@ -53,7 +52,7 @@ unload_under_traffic() {
 		[ $status -eq 0 ]
 }
 
-# What the adapter has of the kinds that an RDMA driver makes.
+# The adapter's objects of the kinds that an RDMA driver creates.
 # shellcheck disable=SC2034 # for guest-lib.sh
 kinds='CQ|PD|QP|Q counter|RMP|UAR|mkey'
 

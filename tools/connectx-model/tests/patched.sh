@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# One machine with the mlx5_ib that tools/mlx5_ib patches: nothing changes while nothing is
-# forced; what is forced holds for connections of processes and of the kernel that are made
-# afterwards, and the TTL for the kernel's datagrams, by what is on the wire; those of
-# processes and connections that exist keep theirs. Then what an operator meets: values
-# that are applied again, and a driver without the patches.
+# One machine with the mlx5_ib patched by tools/mlx5_ib: nothing changes while nothing is
+# forced; forced values apply to connections of processes and of the kernel that are made
+# afterwards, and the TTL to the kernel's datagrams, as seen on the wire; datagrams of processes
+# and existing connections keep their values. Then an operator's situations: values that are
+# applied again, and a driver without the patches.
 #
 # usage: patched.sh   (with --capture; patched/build has built the module)
 . "$(dirname "$0")/guest-lib.sh"
@@ -17,12 +17,12 @@ apply=tools/mlx5_ib/roce-forced
 rc='udp dst port 4791 and udp[8] & 0xe0 == 0'
 ud='udp dst port 4791 and udp[8] & 0xe0 == 0x60 and udp[12:4] & 0xffffff != 1'
 manager='udp dst port 4791 and udp[12:4] & 0xffffff == 1'
-# Of connections that ask for nothing, and of the datagrams of ibv_ud_pingpong
+# Of connections that request nothing, and of the datagrams of ibv_ud_pingpong
 unforced='ip[1] & 0xfc == 0 and ip[8] == 64'
 ud_unforced='ip[1] & 0xfc == 0 and ip[8] == 1'
 forced='ip[1] & 0xfc == 104 and ip[8] == 33'
 
-# all_are FRAMES MARKS COMMAND...: the command sends 6 such frames or more, all with these marks
+# all_are FRAMES MARKS COMMAND...: the command sends at least 6 such frames, all with these marks
 all_are() {
 	local kind=$1 marks=$2 had marked came
 
@@ -56,7 +56,7 @@ kernel_reads() {
 	connect && dd if="$disk" of=/dev/null bs=64k count=8 iflag=direct && disconnect
 }
 
-# other_driver COMMAND...: loads it, in the place of the one that is there
+# other_driver COMMAND...: loads it, replacing the current one
 other_driver() {
 	rmmod mlx5_ib && "$@" && wait_for has_rdma || return 1
 	rdma=$(basename "$(has_rdma | head -n 1)")
@@ -75,7 +75,7 @@ values_are() {
 		[ "$(cat "$folder/tc/1/ttl")" = "$2" ]
 }
 
-# The selftest is a file of the last patch.
+# The selftest is a file added by the last patch.
 selftest() {
 	mkdir "$work/selftest" && patch -s -p1 -f -d "$work/selftest" \
 		< "$(tools/mlx5_ib/source --patches "$(uname -r | grep -oE '^[0-9]+\.[0-9]+')" | tail -n 1)"
@@ -86,7 +86,7 @@ set_values() {
 	echo "$1" > "$folder/tc/1/traffic_class" && echo "$2" > "$folder/tc/1/ttl"
 }
 
-# A connection that waits but when it is told to go on: what it sends is all in the capture
+# A connection that only sends when told to: its packets are all in the capture
 paused_connection() {
 	start_polling || return 1
 	# shellcheck disable=SC2086
@@ -115,7 +115,7 @@ rule_of_another_address() {
 		all_are "$rc" 'ip[1] & 0xfc == 0 and ip[8] == 33' rc_pingpong
 }
 
-# As the udev rule does it; no udev runs here
+# As by the udev rule; udev does not run here
 applied_again() {
 	mkdir -p /etc/roce-hca
 	printf '%s\n' '# the port of storage' "* 1 traffic_class 104" "$rdma * ttl 33" \
@@ -124,7 +124,7 @@ applied_again() {
 		$apply apply "$(basename "$(realpath "$folder/device")")" && values_are 104 33
 }
 
-# After a kernel update that DKMS had no source for
+# After a kernel update for which DKMS had no source
 driver_without_patches() {
 	other_driver modprobe mlx5_ib || return 1
 	! $apply apply 2> "$work/said" && cat "$work/said" &&

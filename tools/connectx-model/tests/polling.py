@@ -26,9 +26,9 @@ from pyverbs.wr import SGE, RecvWR, SendWR
 
 BYTES = 4096
 BUSY_MESSAGES = 20
-SPARE = 4               # receives that no message is for: they are always outstanding
-POLLS = 16              # between looks at what it is told
-PATIENCE_S = 10         # for the completions of what was outstanding
+SPARE = 4               # receives without a message: they are always outstanding
+POLLS = 16              # between looks at its standard input
+PATIENCE_S = 10         # for the completions of outstanding requests
 
 
 class Traffic:
@@ -47,7 +47,7 @@ class Traffic:
             self.post(self.qp.post_recv, RecvWR)
 
     def post(self, function, kind, **attributes):
-        """Return: its id. Where the library says no it may have been posted all the same."""
+        """Returns its id. If the library reports an error it may have been posted nevertheless."""
         self.last_id += 1
         function(kind(wr_id=self.last_id, num_sge=1, **attributes,
                       sg=[SGE(self.mr.buf, BYTES, self.mr.lkey)]))
@@ -62,14 +62,14 @@ class Traffic:
                 self.failed += completions[0].status != e.IBV_WC_SUCCESS
 
     def message(self):
-        """Return: false when the queue pair, or the device, has failed."""
+        """Returns false when the queue pair, or the device, has failed."""
         receive = self.post(self.qp.post_recv, RecvWR)
         try:
             self.post(self.qp.post_send, SendWR, opcode=e.IBV_WR_SEND,
                       send_flags=e.IBV_SEND_SIGNALED)
         except (PyverbsError, OSError):
-            # The device has gone: a receive, of which no library tells the kernel, may
-            # have been posted after the queue pair's flush, for nobody to see.
+            # The device is gone: a receive, which libraries post without telling the kernel,
+            # may have been posted after the flush of the queue pair, and will not complete.
             self.outstanding.discard(receive)
             return False
         while not self.failed and len(self.outstanding) > SPARE:
@@ -80,7 +80,7 @@ class Traffic:
         return not self.failed
 
     def end(self):
-        """The device goes: each request has to be completed. Return: how that went."""
+        """The device is being removed: each request must complete. Returns the result."""
         there = len(self.outstanding) + self.failed
         end = time.time() + PATIENCE_S
         while self.outstanding and time.time() < end:
@@ -92,7 +92,7 @@ class Traffic:
         try:
             self.context.close()
         except (PyverbsError, OSError):
-            pass        # its device has gone
+            pass        # its device is gone
 
 
 def told_something():
@@ -117,7 +117,7 @@ def run(device, index):
 
 
 def main():
-    # What is read ahead would not be seen by select().
+    # select() would not see data that was read ahead.
     sys.stdin = os.fdopen(0, 'rb', buffering=0)
     for line in iter(sys.stdin.readline, b''):
         words = line.decode().split()

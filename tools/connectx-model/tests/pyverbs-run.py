@@ -90,7 +90,7 @@ def flatten(suite):
 
 
 def match(name, found):
-    """Whether a pattern names the test; @found gets those that do."""
+    """Whether a pattern matches the test; matching patterns are added to @found."""
     fitting = [pattern for pattern in patterns if fnmatch.fnmatch(name, pattern)]
     found.update(fitting)
     return fitting

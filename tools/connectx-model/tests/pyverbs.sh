@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# rdma-core's own pyverbs tests. Every test is a line; a skip needs its reason
-# in pyverbs-skips.txt, so that nothing falls away unseen; what roce_hca_mlx5 leaves
-# out besides is in pyverbs-skips-ours.txt.
-# With --debian13 the tests, pyverbs and libmlx5 are those of Debian 13, in its folder
-# (scripts/setup/setup-debian13.sh); what those tests leave out besides is in
+# rdma-core's own pyverbs tests. Every test is a line; a skip needs a reason in
+# pyverbs-skips.txt, so that none is skipped unnoticed; additional skips for roce_hca_mlx5 are
+# in pyverbs-skips-ours.txt. With --debian13 the tests, pyverbs and libmlx5 are those of Debian
+# 13, in its folder (scripts/setup/setup-debian13.sh); additional skips of those tests are in
 # pyverbs-skips-13.txt and pyverbs-skips-13-ours.txt.
 #
 # usage: pyverbs.sh [--debian13] [--ours] [PATTERN...]
@@ -28,7 +27,7 @@ while [[ ${1-} == --* ]]; do
 	shift
 done
 
-# The folder gets this machine's devices, and $work as its /mnt.
+# The folder has this machine's devices, and $work as its /mnt.
 mount_into_folder() {
 	local folder
 

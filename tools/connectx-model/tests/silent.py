@@ -24,7 +24,7 @@ from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsError
 
-# Which command is lost of what a process does
+# Which of a process's commands is lost
 LOST = (
     (step_pd, 'ALLOC_PD'), (step_cq, 'CREATE_CQ'), (step_rc, 'CREATE_QP'),
     (step_rc, 'INIT2RTR_QP'), (step_mr, 'CREATE_MKEY'), (step_multicast, 'ATTACH_TO_MCG'),
@@ -32,11 +32,11 @@ LOST = (
     (step_cq, 'DESTROY_CQ'), (step_pd, 'DEALLOC_PD'),
 )
 BEGIN_S = 60            # until its command is lost; processors are emulated
-OTHERS_S = 20           # for who has nothing to do with it
-GIVE_UP_S = 60          # mlx5_core's patience
+OTHERS_S = 20           # for processes that are not concerned
+GIVE_UP_S = 60          # timeout of mlx5_core
 END_S = GIVE_UP_S + 30
-REQUEST_S = 30          # the driver gives up a request of its own after ten seconds
-PAGES = 64              # of a region, whose key a request fills
+REQUEST_S = 30          # the driver gives up its own requests after ten seconds
+PAGES = 64              # of a region whose key is filled by a request
 ENTRIES, ENTRY_KIB = 1023, 1 / 16
 failed = 0
 
@@ -59,7 +59,7 @@ def wait_until(condition, seconds):
 
 
 def begin(step, opcode, device, index):
-    """Returns the process that waits for a command of its own, or None."""
+    """Returns the process that waits for its own command, or None."""
     before = lost()
     control(cmd='lose', opcode=opcode)
     process = os.fork()
@@ -86,7 +86,7 @@ def resize_error(cq, entries):
 
 
 def step_resize(bench):
-    """The adapter may write to the new entries yet, until it has no queue any more."""
+    """The adapter may still write to the new entries, until it no longer has the queue."""
     cq = CQ(bench.context(), 16)
     small = pinned_kib()
     assert resize_error(cq, ENTRIES) == errno.ETIMEDOUT
@@ -98,7 +98,7 @@ def step_resize(bench):
 
 
 def registered(device):
-    """Seconds that a region took."""
+    """Seconds that registering a region took."""
     pd = PD(Context(name=device))
     began = time.monotonic()
     MR(pd, PAGES * 4096, ACCESS).close()

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# One machine, one adapter: its own clients talk to each other through it.
+# One machine, one adapter: its own clients communicate through it.
 #
 # usage: single.sh [smoke | short]
 . "$(dirname "$0")/guest-lib.sh"
@@ -21,7 +21,7 @@ counts_packets() {
 	[ "$(cat "$counter")" -gt 1000 ]
 }
 
-# The driver's debugfs files of congestion control: each is read, one is written.
+# The driver's debugfs files for congestion control: each is read, one is written.
 congestion_parameters() {
 	local folder file
 
@@ -37,7 +37,7 @@ has_no_gid() {
 	! find_gid . '[1-9a-f]'
 }
 
-# set_roce true|false: and begin anew with it
+# set_roce true|false: and reload with it
 set_roce() {
 	local slot
 

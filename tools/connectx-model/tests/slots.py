@@ -20,8 +20,8 @@ from pyverbs.pyverbs_error import PyverbsError
 
 SLOTS = 31              # all but the one for pages
 VICTIMS = 3             # the second waits for its turn, and then for a slot
-GIVE_UP_S = 60          # mlx5_core's patience
-BUSY, TRIES = 6, 3      # a status; and fewer times than the driver tries
+GIVE_UP_S = 60          # timeout of mlx5_core
+BUSY, TRIES = 6, 3      # a status; and fewer attempts than the driver makes
 GIVEN_UP = {
     'no-slot': 'DEALLOC_UAR(0x803) timeout while waiting for command semaphore',
     'no-turn': 'DEALLOC_UAR(0x803) canceled on out of queue timeout',
@@ -57,7 +57,7 @@ def has_gone(process):
     try:
         return os.waitpid(process, os.WNOHANG)[0] != 0
     except ChildProcessError:
-        return True         # it was gone when it was last looked at
+        return True         # it was gone at the last check
 
 
 def with_context(device):

@@ -1,15 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Bandwidth and latency of roce_hca_mlx5 over those of mlx5_ib, two adapters of one machine
-# ("--adapters 2") having one each. The data path is libmlx5's and the adapter's with both,
-# so that they should be the same. Processors are emulated and shared, so that no time means
-# anything by itself: one process uses both in short rounds by turns, and compares each
-# round with the one beside it (speed.c). All is measured twice, the second time with the
-# drivers exchanged, and first of all with mlx5_ib on both, which has to be 1 and tells how
-# good the method is.
+# Bandwidth and latency of roce_hca_mlx5 relative to mlx5_ib, each on one of two adapters of one
+# machine ("--adapters 2"). The data path of both is libmlx5's and the adapter's, so they should
+# be equal. Processors are emulated and shared, so absolute times mean nothing: one process uses
+# both alternately in short rounds, and compares adjacent rounds (speed.c). Everything is
+# measured twice, the second time with the drivers exchanged, and at the start with mlx5_ib on
+# both, where the ratio must be 1, which shows how good the method is.
 #
-# What an adapter is made to do for a request is counted as well, and is exact: writes to
-# its registers, and how many pieces of memory a key leads to.
+# The adapter's work for a request is counted as well, and is exact: writes to its registers,
+# and the number of pieces of memory that a key maps.
 #
 # usage: speed.sh [KIND...]   write, read, send, latency (all); needs "make speed" before
 . "$(dirname "$0")/guest-lib.sh"
@@ -33,7 +32,7 @@ has_device() {
 	compgen -G "$(parent_of "$1")/infiniband/*"
 }
 
-# find FUNCTION: sets its device and index, that of the GID of RoCE v2 over IPv4
+# find FUNCTION: sets its device, and the index of its GID for RoCE v2 over IPv4
 find() {
 	wait_for has_device "$1" || return 1
 	rdma=$(basename "$(has_device "$1")")
@@ -81,7 +80,7 @@ same() {
 	compare "$1" 0 1 && awk '{ exit !($2 > 0.97 && $2 < 1 / 0.97) }' "$work/ratio"
 }
 
-# counted KIND FUNCTION: register writes and pieces of memory of a request
+# counted KIND FUNCTION: register writes and pieces of memory per request
 counted() {
 	local name few many rounds
 	local -A took=()
@@ -97,7 +96,7 @@ counted() {
 		[ $rounds = 60 ] || few="${took[send_requests]} ${took[register_writes]} ${took[memory_stretches]}"
 	done
 	many="${took[send_requests]} ${took[register_writes]} ${took[memory_stretches]}"
-	# Without what the beginning and the end take
+	# Excluding those at the start and the end
 	awk -v few="$few" -v who="${served[$2]} $1" 'BEGIN { split(few, a) } {
 		printf "%s %.3f %.3f\n", who, ($2 - a[2]) / ($1 - a[1]), ($3 - a[3]) / ($1 - a[1])
 	}' <<< "$many" | tee -a "$work/counted" | sed 's/^/# a request, register writes and pieces: /' >&3
@@ -113,8 +112,8 @@ count_all() {
 	done
 }
 
-# no_more KIND: than the in-tree driver. A tenth is for the network interface, which has
-# some of its own, and for packets that the adapter sends again where the host is slow.
+# no_more KIND: than the in-tree driver. A tenth is allowed for the network interface, which has
+# some of its own, and for packets that the adapter retransmits on a slow host.
 no_more() {
 	awk -v kind="$1" '$2 == kind { registers[$1] = $3; pieces[$1] = $4 }
 		END { exit !(registers["mlx5_ib"] && pieces["mlx5_ib"] &&
@@ -132,13 +131,13 @@ measure() {
 	done
 }
 
-# enough KIND: of both arrangements, what is due to the adapter goes out
+# enough KIND: the geometric mean of both arrangements, which cancels differences of the adapters
 enough() {
 	awk '{ mean = sqrt($1 * $2); printf "%.3f of mlx5_ib\n", mean; exit mean < 0.97 || NF != 2 }' \
 		<<< "${ratio[$1]}"
 }
 
-exec 3>&1	# each value is shown, also where time does not suffice for all
+exec 3>&1	# each value is shown, even if time does not suffice for all
 check prepare prepare
 check same-by-bandwidth same write
 check same-by-latency same latency

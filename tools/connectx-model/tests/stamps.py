@@ -17,7 +17,7 @@ from pyverbs.qp import QP, QPCap, QPInitAttr
 
 
 def attempt(pd, send_cq, recv_cq):
-    """Returns the errno of a queue pair with these, or 0."""
+    """Returns the errno of creating a queue pair with these, or 0."""
     try:
         QP(pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=send_cq, rcq=recv_cq,
                           cap=QPCap(max_send_wr=4, max_recv_wr=4))).close()

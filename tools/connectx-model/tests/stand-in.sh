@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# One machine with mlx5_ib and a software device that stands in for it: the in-tree
-# driver is unbound and bound again, round after round, with traffic each time. A
-# server that listens on all addresses is started once.
+# One machine with mlx5_ib and a software device that stands in for it: the in-tree driver is
+# unbound and bound again, round after round, with traffic each time. A server that listens on
+# all addresses is started once.
 #
 # usage: stand-in.sh [ROUNDS]
 . "$(dirname "$0")/guest-lib.sh"
@@ -11,7 +11,7 @@ here=$(realpath "$(dirname "$0")")
 rounds=${1-3}
 unbind=/sys/bus/auxiliary/drivers/mlx5_ib.rdma
 function=mlx5_core.rdma.0
-# The debounce of a second and one for the device, on a processor that is emulated.
+# The debounce time of a second and one for the device, on an emulated processor.
 limit_ms=$((2000 * ${RHCA_SLOW-3}))
 slowest_ms=0
 declare -A spent_ms
@@ -38,14 +38,14 @@ look_at_clock() {
 	now_ms=$((${EPOCHREALTIME/[.,]/} / 1000))
 }
 
-# lap WHAT: that is what the time since the last lap was spent on, in ms
+# lap WHAT: attribute the time since the last lap to it, in ms
 lap() {
 	look_at_clock
 	spent_ms[$1]=$((${spent_ms[$1]-0} + now_ms - lap_began_ms))
 	lap_began_ms=$now_ms
 }
 
-# What an average round's time was spent on
+# How an average round's time was spent
 laps() {
 	local what
 
@@ -55,20 +55,20 @@ laps() {
 	done
 }
 
-# use DEVICE: sets rdma and gid to those of the device that serves the port now
+# use DEVICE: sets rdma and gid to those of the device that now serves the port
 use() {
 	rdma=$1
 	wait_for is_active && wait_for find_gid v2 ffff && gid=$(find_gid v2 ffff)
 }
 
-# Who polls leaves one processor to everybody else. It lives for all rounds.
+# Programs that poll leave one processor to others. It runs for all rounds.
 start_poller() {
 	coproc poller { exec taskset -c 0 /usr/bin/python3 "$here/polling.py"; }
 	poller_says=${poller[0]}
 	poller_hears=${poller[1]}
 }
 
-# poller_said WORD: its next line begins so
+# poller_said WORD: its next line starts with it
 poller_said() {
 	local line
 
@@ -81,13 +81,13 @@ start_traffic() {
 	echo "$rdma $gid" >&"$poller_hears" && poller_said busy
 }
 
-# A new connection to the server that was started before the first round
+# A new connection to the server started before the first round
 new_connection() {
 	timeout 60 rping -c -a "$address" -C 3 -v > "$work/rping" 2>&1 ||
 		{ cat "$work/rping"; return 1; }
 }
 
-# The in-tree driver leaves who polls alone: it is told to stop.
+# The in-tree driver does not end programs that poll: they are told to stop.
 away() {
 	local took
 
@@ -106,7 +106,7 @@ away() {
 		new_connection && lap "connection by it"
 }
 
-# Ours flushes what is outstanding: who polls ends by itself.
+# Ours flushes outstanding requests: programs that poll end by themselves.
 back() {
 	start_traffic || return 1
 	lap "traffic on the software device"
@@ -118,7 +118,7 @@ back() {
 		new_connection && lap "connection by mlx5_ib"
 }
 
-# All of a round's words only where one fails
+# Print the complete output only for a round that fails
 round() {
 	echo "round $1: away" && away && echo "round $1: back" && back
 }

@@ -22,11 +22,11 @@ import pyverbs.enums as e
 
 QKEY = 0x11111111
 GRH_BYTES = 40
-READ_SGE = 30		# the most that 512 bytes of a request hold
-ECE_OPTIONS = 0x30000003	# as the model has them
+READ_SGE = 30		# the most that fit into a request of 512 bytes
+ECE_OPTIONS = 0x30000003	# as in the model
 ECE_MORE = 0x10000005
 VENDOR = 0x15b3
-WQ_CATAS_ERROR = 5	# an event, of these kinds of queue:
+WQ_CATAS_ERROR = 5	# an event, for these kinds of queue:
 QP_KIND, SQ_KIND = 0, 2
 
 failed = 0
@@ -112,7 +112,7 @@ def no_queues(bench):
 
 
 def connection_options(bench):
-    """Of what the library, or the program, asks for, what the adapter has."""
+    """The adapter's options among those that the library, or the program, requests."""
     def make():
         return QP(bench.pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=bench.cq, rcq=bench.cq,
                                        cap=QPCap(max_send_wr=1, max_recv_wr=1)))
@@ -139,7 +139,7 @@ def connection(bench, dest, answers):
 
 
 def reads_without_resources(bench):
-    """Who has none to answer READs by refuses them; WRITEs are let in."""
+    """Without resources for READs a queue pair refuses them; WRITEs are accepted."""
     def make():
         return QP(bench.pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=bench.cq, rcq=bench.cq,
                                        cap=QPCap(max_send_wr=4, max_recv_wr=1)))
@@ -163,7 +163,7 @@ def reads_without_resources(bench):
 
 
 def control(share, line, wait=True):
-    """Return: a function that says whether the model has answered."""
+    """Returns a function that tells whether the model has answered."""
     name = '%s/states-%d' % (share, time.monotonic_ns())
 
     def answered():
@@ -177,19 +177,19 @@ def control(share, line, wait=True):
 
 
 def event_queue():
-    """The descriptor of the context's events; no completion channel is open, whose look alike."""
+    """The descriptor of the context's events; no completion channel, which looks alike, is open."""
     for fd in os.listdir('/proc/self/fd'):
         try:
             if os.readlink('/proc/self/fd/' + fd) == 'anon_inode:[infinibandevent]':
                 return int(fd)
         except FileNotFoundError:
-            continue        # the one by which the folder was read
+            continue        # the one used to read the folder
     raise FileNotFoundError('no queue of asynchronous events')
 
 
 def has_event(queue, seconds):
-    # pyverbs waits for an event with all threads held up, so it is asked only for one
-    # that is there.
+    # pyverbs blocks all threads while it waits for an event, so only ask for an event that is
+    # pending.
     poll = select.poll()
     poll.register(queue, select.POLLIN)
     return bool(poll.poll(seconds * 1000))

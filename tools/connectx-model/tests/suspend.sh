@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The machine is suspended under traffic of processes and of the kernel, and resumed. An
-# adapter's device goes with its queue pairs, and comes back as it was called; a software
-# device stays, and its queue pairs go on. mlx5_ib is judged by the same words as
-# roce_hca_mlx5.
+# adapter's device is removed with its queue pairs, and returns under its name; a software
+# device remains, and its queue pairs continue. mlx5_ib and roce_hca_mlx5 are judged by the same
+# criteria.
 #
 # usage: suspend.sh [deep] [DRIVER...]
 #   deep     it sleeps (S3) until its clock wakes it; wants run --sleeps
 #   DRIVER   mlx5_ib, roce_hca_mlx5, roce_hca (software in the place of an adapter's
 #            driver); default: each, in this order
-# But for deep its module is built, see scripts/vm/stay_awake.
+# Without deep its module must be built, see scripts/vm/stay_awake.
 . "$(dirname "$0")/guest-lib.sh"
 # shellcheck source=tools/connectx-model/tests/nvme-lib.sh
 . "$(dirname "$0")/nvme-lib.sh"
@@ -25,7 +25,7 @@ has_software() {
 	file=$(grep -slx software /sys/class/infiniband/*/backend) && dirname "$file"
 }
 
-# has_device: of the driver that is looked at
+# has_device: of the driver under test
 has_device() {
 	case $driver in
 	roce_hca) has_software ;;
@@ -33,9 +33,9 @@ has_device() {
 	esac
 }
 
-# suspend STATE LEVEL: the kernel goes as far as that, and wakes by itself two seconds
-# later: "devices" is that each has been told, "platform" that their interrupts are off as
-# well, and "core" is all but the sleep itself. With "none" the machine sleeps.
+# suspend STATE LEVEL: the kernel goes as far as that, and wakes by itself two seconds later:
+# "devices": each was notified, "platform": interrupts are off as well, "core": all but the
+# sleep itself. With "none" the machine sleeps.
 suspend() {
 	local before
 
@@ -50,13 +50,13 @@ suspend() {
 }
 
 clock=/sys/class/rtc/rtc0
-alarm_s=20	# falling asleep takes seconds, emulated
+alarm_s=20	# falling asleep takes seconds when emulated
 chipset=/sys/bus/pci/devices/0000:00:1f.0/config
 
 # sleep_until_alarm STATE: QEMU resets the devices of a machine that wakes. Virtio's driver of
-# the shared folder does not come back from that, and SeaBIOS does not set PMBASE and
-# ACPI_CNTL of the chipset again, without which the kernel only believes that it sleeps the
-# next time, and is not switched off.
+# the shared folder does not recover from that, and SeaBIOS does not set PMBASE and ACPI_CNTL of
+# the chipset again, without which the kernel only believes that it sleeps the next time, and
+# the machine is not switched off.
 sleep_until_alarm() {
 	local begin said status=0
 
@@ -91,7 +91,7 @@ return_to_folder() {
 	mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288 share "$RHCA_SHARE"
 }
 
-# The device is there again, under its name, and has its address
+# The device exists again, under its name, and has its address
 is_back() {
 	[ "$(basename "$(has_device | head -n 1)")" = "$rdma" ] && is_active &&
 		gid=$(find_gid v2 ffff)
@@ -130,7 +130,7 @@ has_ended() {
 	done
 }
 
-# Who waits for events is told. mlx5_ib leaves who polls alone.
+# Programs that wait for events are notified. mlx5_ib does not notify those that poll.
 traffic_has_ended() {
 	local status=0
 
@@ -184,7 +184,7 @@ write_and_compare() {
 		cmp "$work/data" "$work/back" && cmp -n 1048576 "$work/data" "$backing"
 }
 
-# Until the disk goes, which is not to become a file then
+# Until the disk is removed; the node must not be replaced by a file then
 start_writing() {
 	(
 		while dd if=/dev/zero of="$disk" bs=64k count=64 seek=16 oflag=direct \
@@ -206,7 +206,7 @@ listen_again() {
 		ln -s "$target/subsystems/$nqn" "$target/ports/1/subsystems/$nqn"
 }
 
-# A disk goes with the adapter's device, as when that is pulled out.
+# A disk is removed with the adapter's device, as on surprise removal.
 disk_of_adapter() {
 	start_writing && suspend "${short[@]}" || return 1
 	wait $writing
@@ -220,8 +220,8 @@ disk_of_software() {
 	write_and_compare
 }
 
-# It loses its driver a moment before, and the netdev is absent when somebody is to stand
-# in: that is done after the resume.
+# The driver is unloaded just before, and the netdev is absent when a stand-in is due: it is
+# created after the resume.
 unloaded() {
 	local end
 
@@ -290,7 +290,7 @@ software() {
 	check "$driver-remove-target" remove_target
 }
 
-# What a disk, and who is to stand in, live through
+# Levels that a disk, and a stand-in that is due, survive
 short=(freeze devices)
 deep=
 if [ "${1-}" = deep ]; then

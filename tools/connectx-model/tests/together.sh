@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Several scenarios in one guest, because a boot takes longer than most of them.
+# Several scenarios in one guest, as a boot takes longer than most of them.
 #
 # usage: together.sh SCENARIO[,ARGUMENT]...
 status=0

@@ -82,7 +82,7 @@ class Connection:
         guest.run('access_reg', {'register_id': 0x5006}, layout='access_register', rest=register,
                   out_rest=len(register))
 
-    more = {}       # of a queue pair's context
+    more = {}       # fields of a queue pair's context
 
     def qp_fields(self, record, service=RC):
         return {
@@ -108,7 +108,7 @@ class Connection:
                   struct.pack('>IIQ', count, self.key, self.target))
 
     def post_fetch_add(self):
-        """Adds 1; what was there before goes to a place of its own."""
+        """Adds 1; the old value goes to a place of its own."""
         self.post(FETCH_ADD, struct.pack('>QII', self.source, self.key, 0) +
                   struct.pack('>QQ', 1, 0) +
                   struct.pack('>IIQ', 8, self.key, self.target + self.posted * 8))
@@ -124,7 +124,7 @@ class Connection:
         self.guest.bar_write(self.uar * 4096 + 0x800, int.from_bytes(wqe[:8], 'big'), 8)
 
     def hear_of(self, event):
-        """From now on these events have a queue of their own."""
+        """From now on these events go to a queue of their own."""
         self.eq_ring = self.guest.page()
         self.guest.memory[self.eq_ring:self.eq_ring + 4096] = b'\xff' * 4096
         self.guest.create('create_eq', 'eq_number', {
@@ -132,7 +132,7 @@ class Connection:
             'event_bitmask[0]': 1 << event}, rest=struct.pack('>Q', self.eq_ring))
 
     def events(self):
-        """(type, number of the queue pair) of each so far"""
+        """(type, number of the queue pair) of each event so far"""
         found, at = [], self.eq_ring
         while not self.guest.memory[at + EVENT_BYTES - 1] & 1:
             found.append((self.guest.memory[at + 1],
@@ -145,7 +145,7 @@ class Connection:
                              'qpc.state')
 
     def poll(self):
-        """The next completion's (opcode, syndrome), or None."""
+        """(opcode, syndrome) of the next completion, or None."""
         at = self.cq_ring + self.polled % (1 << CQ_LOG) * CQE
         last = self.guest.memory[at + 63]
         if last >> 4 == 0xf or last & 1 != self.polled >> CQ_LOG & 1:
@@ -155,7 +155,7 @@ class Connection:
 
 
 def run(connection, name, post, count, posted):
-    """So many requests, so many of them posted at a time."""
+    """That many requests, with so many of them posted at a time."""
     bad, end = [], time.monotonic() + PATIENCE_S
     while connection.polled < count and not bad and time.monotonic() < end:
         while connection.posted < min(count, connection.polled + posted):
@@ -170,7 +170,7 @@ def run(connection, name, post, count, posted):
 
 
 def counted(program):
-    """Each request is rung for by itself, and nobody asks for events."""
+    """Each request has its own doorbell, and no event is requested."""
     model = Model(program, '')
     connection = Connection(model.guests[0])
     run(connection, 'counted', connection.post_read, READS, 1)
@@ -197,7 +197,7 @@ def reads_over(program, name, **faults):
 
 
 def atomics_over(program, name, **faults):
-    """Each is executed once, whatever had to be repeated."""
+    """Each is executed once, whatever had to be retransmitted."""
     model = Model(program, '')
     connection = Connection(model.guests[0])
     memory = model.guests[0].memory
@@ -209,7 +209,7 @@ def atomics_over(program, name, **faults):
 
 
 def all_lost(program):
-    """Nothing wakes the model but its own timer."""
+    """Only the model's own timer wakes it."""
     model = Model(program, '')
     connection = Connection(model.guests[0])
     model.control(cmd='impair', loss_ppm=1000000)
@@ -223,7 +223,7 @@ def all_lost(program):
 
 
 def completed(connection, count, seconds=PATIENCE_S):
-    """Until so many requests have been completed without error, or that long."""
+    """Until that many requests have completed without error, or the time is over."""
     end, good = time.monotonic() + seconds, True
     while connection.polled < count and good and time.monotonic() < end:
         result = connection.poll()
@@ -233,7 +233,7 @@ def completed(connection, count, seconds=PATIENCE_S):
 
 
 def drained(program):
-    """What was begun is done, which an event tells; what was not waits for RTS."""
+    """Requests that were started are completed, as an event tells; others wait for RTS."""
     model = Model(program, '')
     guest, connection = model.guests[0], Connection(model.guests[0])
     qpn = connection.qps[0]
@@ -263,7 +263,7 @@ def drained(program):
 
 
 def flushed_slowly(program):
-    """One by one, and what the firmware says of it in between is how much is left."""
+    """One by one; a query in between returns the number that is left."""
     model = Model(program, '')
     guest, connection = model.guests[0], Connection(model.guests[0])
     model.control(cmd='impair', loss_ppm=1000000)
@@ -292,7 +292,7 @@ UC, UD, EXPEDITED = 1, 2, 46
 
 
 def frames_of(path):
-    """Each frame of a capture, without the time that it was seen at"""
+    """Each frame of a capture, without its timestamp"""
     with open(path, 'rb') as file:
         data = file.read()[24:]
     while data:
@@ -302,13 +302,13 @@ def frames_of(path):
 
 
 def marks(folder):
-    """(DSCP, TTL, source port) that frames of RoCE v2 over IPv4 have"""
+    """(DSCP, TTL, source port) of frames of RoCE v2 over IPv4"""
     return {(frame[15] >> 2, frame[22], int.from_bytes(frame[34:36], 'big'))
             for frame in frames_of(folder + '/pcap')}
 
 
 def moved(program):
-    """RTS2RTS changes the address of a live connection, where it says so; nothing is lost."""
+    """RTS2RTS changes the address of a live connection, if the option says so; nothing is lost."""
     with tempfile.TemporaryDirectory() as folder:
         model = Model(program, '', options=['--pcap', folder + '/pcap'])
         guest, connection = model.guests[0], Connection(model.guests[0])
@@ -338,7 +338,7 @@ RAE, RWE, Q_KEY = 1 << 2, 1 << 3, 1 << 5
 
 
 def options_of_services(program):
-    """A transition takes the options that a service has a meaning for, and no others."""
+    """A transition accepts the options that are defined for a service, and no others."""
     model = Model(program, '')
     guest, connection = model.guests[0], Connection(model.guests[0])
     qps = {'rc': connection.qps[0], 'uc': connection.make_qp(guest.page(), guest.page(), UC),
@@ -360,7 +360,7 @@ XRC, OF_SHARED = 3, 1
 
 
 def attributes(program):
-    """What a queue pair may not name, or have more of than the adapter can."""
+    """Values that a queue pair may not name, or that exceed the adapter's limits."""
     model = Model(program, '')
     guest, connection = model.guests[0], Connection(model.guests[0])
     qpn = connection.make_qp(guest.page(), guest.page())
@@ -395,7 +395,7 @@ def attributes(program):
 
 
 def lengths(program):
-    """A piece of memory that says 0 has 2 GiB, and no message has as much."""
+    """Length 0 of an SGE means 2 GiB, which no message may have."""
     model = Model(program, '')
     connection = Connection(model.guests[0])
     connection.post_read(0)
@@ -410,7 +410,7 @@ HAS_GID, LONG_VECTOR, SENDS = 1 << 30, 1 << 31, 0xa
 
 
 class Datagrams(Connection):
-    """A queue pair of datagrams, and one that gets them."""
+    """A queue pair of datagrams, and one that receives them."""
     key = 0x1234
 
     def __init__(self, guest):
@@ -425,7 +425,7 @@ class Datagrams(Connection):
 
 
 def vectors(program):
-    """On Ethernet each has a GID: libmlx5 does not say so, and drivers of the kernel do."""
+    """On Ethernet each has a GID: libmlx5 does not set the flag, drivers of the kernel do."""
     for name, flags in (('gid', HAS_GID), ('no-gid', 0)):
         model = Model(program, '')
         connection = Datagrams(model.guests[0])
@@ -441,7 +441,7 @@ RDMA_RECEIVE, TO_OTHER_DOMAIN, ALLOW, BY_MISC = 7, 2, 1, 2
 
 
 def switchdev(program):
-    """RoCE is the network interface's but for what the driver's tables let in: its own."""
+    """RoCE goes to the network interface, except packets that the driver's tables let in."""
     model = Model(program, 'switch')
     guest, connection = model.guests[0], Connection(model.guests[0])
     table = {'table_type': RDMA_RECEIVE}
@@ -465,12 +465,12 @@ CONTENT = bytes(range(1, 65))
 
 
 class WithData(Connection):
-    """Small data that comes back is in the completion."""
+    """Small data that is returned is in the completion."""
     more = {'qpc.cs_req': DATA_32}
 
 
 def came_back(connection, post, *arguments):
-    """(the data of its completion, or None; what is in memory) after one more request."""
+    """(data in its completion, or None; content of memory) after one more request."""
     memory = connection.guest.memory
     memory[connection.target:connection.target + 64] = bytes(64)
     at = connection.cq_ring + connection.polled % (1 << CQ_LOG) * CQE
@@ -505,7 +505,7 @@ def data_in_completions(program):
     model.end()
 
 
-RATE_100, RATE_56 = 3, 1        # of addresses; the model has the first one
+RATE_100, RATE_56 = 3, 1        # of addresses; the model supports the first one
 BAD_ACCESS = 0x11
 
 
@@ -523,7 +523,7 @@ def rates(program):
 
 
 def why_failed(program):
-    """The peer's rights end, and no completion can tell it why."""
+    """The peer revokes rights, and no completion tells it the reason."""
     model = Model(program, '', options=['--with', 'error-reason'])
     guest, connection = model.guests[0], Connection(model.guests[0])
     peer = connection.qps[1]
@@ -543,8 +543,8 @@ def why_failed(program):
 
 
 KEY_CHANGES, KEY_OPCODE, NOT_FREE_CHECK, AT_OFFSET = 12, 0x25, 0x20, 0x10
-FAR = 0x10000		# octwords; an adapter may know more bits of it, or not
-# Of a mask: length, page size, start, domain, rights, and that it is free no more
+FAR = 0x10000		# octwords; an adapter may or may not support the upper bits
+# A mask for length, page size, start, domain, rights, and that it is no longer free
 EVERYTHING = 1 << 0 | 1 << 1 | 1 << 6 | 1 << 7 | 0xf << 17 | 1 << 29
 ATOMIC, RELAXED_WRITE = 1 << 21, 1 << 25
 QP_OPERATION, PROTECTION, REFUSED_KEY = 2, 4, 6	# syndromes of a completion
@@ -592,7 +592,7 @@ class KeyChanges(Connection):
         self.begin()
 
     def change(self, **request):
-        """The syndrome of such a request; the queue has begun anew when it was refused."""
+        """The syndrome of such a request; the queue is reset if it was refused."""
         self.request(**request)
         end, result = time.monotonic() + PATIENCE_S, None
         while result is None and time.monotonic() < end:
@@ -611,7 +611,7 @@ class KeyChanges(Connection):
 
 
 def key_changes(program):
-    """What a request may not change, or name, is refused and leaves the key as it is."""
+    """A request that may not change or name something is refused, and leaves the key unchanged."""
     model = Model(program, '', options=['--without', 'umr-atomic,umr-offset'])
     changes = KeyChanges(model.guests[0])
     for name, wanted, request in (
@@ -637,7 +637,7 @@ def key_changes(program):
 
 
 def lost_key_change(program):
-    """A list may not be written to while the request that names it is on its queue."""
+    """A list may not be written to while the request that names it is in its queue."""
     model = Model(program, '')
     changes = KeyChanges(model.guests[0])
     for count, (name, page, wanted) in enumerate((('left', b'\0\0', 0), ('written', b'\0\1', 1))):

@@ -68,8 +68,8 @@ class Refused(Exception):
 class File:
     """An open uverbs device; each call is one system call."""
 
-    answer_at = None        # where else than in memory the driver's answer is to go
-    keep = ()               # memory of the attributes of a call
+    answer_at = None        # address for the driver's answer, instead of memory
+    keep = ()               # memory of a call's attributes
 
     def __init__(self, device):
         for path in glob.glob('/sys/class/infiniband_verbs/uverbs*'):
@@ -108,7 +108,7 @@ class File:
         return self.keep[-1], (number, flags, length, ctypes.addressof(self.keep[-1]))
 
     def of_driver(self, private, private_answer):
-        """Attributes of the driver's part."""
+        """The driver's attributes."""
         attrs = [self.pointer(UHW_IN, 0, private)] if private else []
         if private_answer:
             attrs.append(self.room(UHW_OUT, 0, private_answer)[1] if self.answer_at is None else
@@ -123,7 +123,7 @@ class File:
         self.call(OBJECT_DEVICE, METHOD_GET_CONTEXT, *self.of_driver(private, private_answer))
 
     def verb(self, command, core, answer_bytes, private=b'', private_answer=0):
-        """A verb by the number that write() has for it; the lengths are ours to choose."""
+        """A verb, by its number for write(); with any lengths."""
         self.keep = []
         attrs = [self.pointer(CORE_IN, MANDATORY, core), (WRITE_CMD, MANDATORY, 8, command)]
         answer = b''
@@ -193,13 +193,13 @@ class Request:
                 yield self.name_of(field, value), self.with_value(field, value), self.answer
 
     def name_of_length(self, length):
-        """What is at the rest of an address depends on the process."""
+        """The bytes in the rest of an address depend on the process."""
         cut = any(name in ('buffer', 'record') and offset < length < offset + size
                   for name, offset, size in self.fields)
         return '%slength-%d' % ('~' if cut else '', length)
 
     def name_of(self, field, value):
-        """Addresses by their distance from the right one, which is another each time."""
+        """Addresses relative to the valid one, which differs each time."""
         name, offset, size = field
         now = int.from_bytes(self.right[offset:offset + size], 'little')
         if now >> 32 and abs(value - now) <= BUFFER_BYTES:
@@ -210,7 +210,7 @@ class Request:
         _, offset, size = field
         now = int.from_bytes(self.right[offset:offset + size], 'little')
         near = [now + step for step in (1, 2, 4, 8, 32, 64, 128, PAGE - 8, PAGE - 64)]
-        # Of an address, below a page: the rest is another each time
+        # Below a page of an address: the rest differs each time
         one_bit = [now ^ 1 << bit for bit in range(12 if now >> 32 else min(8 * size, 16))]
         return sorted({value for value in (*EDGES, *near, *one_bit) if 0 <= value < 1 << 8 * size})
 
@@ -239,7 +239,7 @@ class Request:
 
 
 class Verbs:
-    """Objects to make others of, and a request for each verb."""
+    """Objects needed to create others, and a request for each verb."""
 
     def __init__(self, device, gid_index):
         self.device = device
@@ -260,7 +260,7 @@ class Verbs:
                               0, 0, 0, 0, 1, 1, 0)
         self.requests = dict(self.make_requests())
 
-    # What a right library says
+    # Arguments of a correct library
 
     def context_request(self):
         return struct.pack('=IIIIBBHIQ', 0, 0, 0, 0, 1, 0, 0, 0, LIB_CAPS)
@@ -311,7 +311,7 @@ class Verbs:
         yield 'xrcd', Request(self.try_xrcd)
         yield 'ah', Request(self.try_ah, answer=16)
 
-    # Each makes an object and destroys it
+    # Each creates an object and destroys it
 
     def try_context(self, private, answer):
         file = File(self.device)
@@ -408,7 +408,7 @@ class Verbs:
 
     def edges(self):
         for verb, request in self.requests.items():
-            request.run(request.right, request.answer)      # a right one must work
+            request.run(request.right, request.answer)      # a valid one must work
             for name, private, answer in request.edges():
                 before = pinned()
                 try:

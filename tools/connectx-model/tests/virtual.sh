@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A function of an adapter and a virtual function of it, both of one machine and one driver
-# ("run --vf"). They reach each other; what is done to the virtual one, who uses the function
-# itself does not notice:
+# A function of an adapter and a virtual function of it, both in one machine with one driver
+# ("run --vf"). They communicate; operations on the virtual one do not affect processes that use
+# the function itself:
 #
 #	here: the function 10.7.0.1 ----- namespace vf: the virtual function 10.7.0.2
 #
@@ -40,8 +40,8 @@ is_served_by() {
 	[ "$driver" = mlx5_ib ] || [ "$(vf_file backend)" = "$1" ]
 }
 
-# With a netdev that moves its device may be made anew, here: until it is there and serves, and
-# is not the one that was to give way
+# If its netdev has moved, the device may be created again, here: wait until it exists and
+# works, and is not the one that was to make room
 is_given() {
 	! rdma_vf=$(of_function "$vf") || rdma dev set "$rdma_vf" netns vf
 	rdma_vf=$(in_vf ls $infiniband | grep .) && gid_vf=$(in_vf bash -c \
@@ -49,12 +49,12 @@ is_given() {
 		is_served_by "$1"
 }
 
-# give_vf [BACKEND]: netdev and RDMA device to the namespace, where it is to be served by the
-# adapter, or by another; sets rdma_vf and gid_vf
+# give_vf [BACKEND]: move netdev and RDMA device to the namespace, to be served there by the
+# adapter, or by another backend; sets rdma_vf and gid_vf
 give_vf() {
 	local netdev_vf
 
-	# As long as nobody has given it a MAC, each netdev on it has another one
+	# Until it is given a MAC, each new netdev on it has a different one
 	ip neighbour flush dev "$netdev"
 	wait_for vf_netdev && netdev_vf=$(vf_netdev) && ip link set "$netdev_vf" netns vf &&
 		ip -n vf address replace 10.7.0.2/24 dev "$netdev_vf" &&
@@ -81,7 +81,7 @@ load() {
 		gid=$(find_gid v2 ffff)
 }
 
-# both NAME SERVER CLIENT: of the virtual function and of the function
+# both NAME SERVER CLIENT: on the virtual function and on the function
 both() {
 	pair "$1" "ip netns exec vf $2" "$3"
 }
@@ -100,7 +100,7 @@ guids() {
 	node_vf=$(vf_file node_guid)
 	echo "node GUIDs: $node, of the virtual function $node_vf"
 	[ "$node" != "$node_vf" ] || return 1
-	# mlx5_ib says what the adapter says, whose virtual functions have none at first
+	# mlx5_ib reports the adapter's value, which virtual functions do not have at first
 	[ "$driver" = mlx5_ib ] || [ "$node_vf" != 0000:0000:0000:0000 ]
 }
 
@@ -111,7 +111,7 @@ gids() {
 			! find_gid v2 0a07:0001"
 }
 
-# sent [COMMAND...]: packets of a device, which the command sees, by its port's counter
+# sent [COMMAND...]: packets sent by a device, read by the command from its port's counter
 sent() {
 	local device=$1
 
@@ -119,7 +119,7 @@ sent() {
 	"$@" cat "$infiniband/$device/ports/1/counters/port_xmit_packets"
 }
 
-# loops NAME: 100 messages of the virtual function to itself move its counters alone
+# loops NAME: 100 messages of the virtual function to itself only move its own counters
 loops() {
 	local before before_vf
 
@@ -134,7 +134,7 @@ loops() {
 		[ "$(sent "$rdma_vf" in_vf)" -ge $((before_vf + 200)) ]
 }
 
-# What belongs to the port is the function's
+# Settings of the port belong to the function
 congestion() {
 	[ -d "$infiniband/$rdma/ports/1/cc" ] &&
 		! in_vf ls -d "$infiniband/$rdma_vf/ports/1/cc"
@@ -144,7 +144,7 @@ has_sent_more() {
 	[ "$(sent "$rdma" env)" -gt "$1" ]
 }
 
-# beside COMMAND...: while the function has traffic with itself, which goes on
+# beside COMMAND...: while the function has traffic with itself, which continues
 beside() {
 	local pid status=0 before
 
@@ -167,7 +167,7 @@ reload_with_roce() {
 		timeout 100 devlink dev reload "pci/$vf"
 }
 
-# Where roce_hca_mlx5 serves, a software device stands in; of mlx5_ib there is none for RoCE
+# With roce_hca_mlx5, a software device stands in; with mlx5_ib there is none for RoCE
 roce_off() {
 	reload_with_roce false || return 1
 	if [ "$driver" = mlx5_ib ]; then
@@ -195,8 +195,8 @@ end_of() {
 	return 1
 }
 
-# The virtual function goes to somebody else, a machine say, and comes back: who polled on it
-# has ended, and the function goes on.
+# The virtual function is passed on, as to a virtual machine, and returns: programs that polled
+# on it have ended, and the function continues.
 pass_on() {
 	local server client device=/sys/bus/pci/devices/$vf
 
@@ -210,10 +210,10 @@ pass_on() {
 		timeout 100 sh -c "echo $vf > $device/driver/unbind" &&
 		echo "$vf" > /sys/bus/pci/drivers_probe || return 1
 	[ "$(basename "$(readlink "$device/driver")")" = pci-stub ] && has_none || return 1
-	# Who polls on mlx5_ib is told by an event alone
+	# On mlx5_ib programs that poll are only notified by an event
 	[ "$driver" != mlx5_ib ] || kill $server
 	end_of $server || return 1
-	# The other end has heard nothing, and would go on until its retries are used up
+	# The other end is not notified, and would continue until its retries are used up
 	kill $client 2> /dev/null
 	wait $client
 	return 0
@@ -234,7 +234,7 @@ both ud "ibv_ud_pingpong -d $rdma_vf -g $gid_vf -n 100" \
 rc rc
 both write "ib_write_bw -d $rdma_vf -x $gid_vf -F -n 20 -s 65536" \
 	"ib_write_bw -d $rdma -x $gid -F -n 20 -s 65536 10.7.0.2"
-# librdmacm finds devices by their node GUIDs, and ends badly where that is 0
+# librdmacm finds devices by their node GUIDs, and fails badly if one is 0
 [ "$driver" = mlx5_ib ] ||
 	both rping "rping -s -a 10.7.0.2 -C 20 -v" "rping -c -a 10.7.0.2 -C 20 -v"
 check guids guids

@@ -16,7 +16,7 @@ peer=10.7.0.2
 at="-d $rdma -g $gid"
 perf="-d $rdma -x $gid -F"
 
-# Addresses behind a VLAN tag, and of IPv6.
+# Addresses on a VLAN, and of IPv6.
 more_addresses() {
 	ip link add link "$netdev" name cx5 type vlan id 5 &&
 		ip address add 10.8.0.$host/24 dev cx5 && ip link set cx5 up &&
@@ -26,7 +26,7 @@ more_addresses() {
 	ipv6_gid=$(find_gid v2 "^fd00:0007")
 }
 
-# The group's sender says it again, for a receiver that joined late.
+# The group's sender repeats its message, for a receiver that joined late.
 to_group() {
 	for _ in $(seq 10); do
 		[ ! -e "$VM_SHARE/multicast.end" ] || return 0
@@ -69,7 +69,7 @@ across rping "rping -s -a $peer -C 20 -v" "rping -c -a $peer -C 20 -v"
 for op in write read send; do
 	across "$op" "ib_${op}_bw $perf -n 20 -s 65536" "ib_${op}_bw $perf -n 20 -s 65536 $peer"
 done
-# Streams between kernels. Without RDMA SMC takes TCP, and says nothing.
+# Streams between kernels. Without RDMA SMC silently uses TCP.
 smc=$work/smc-bytes
 if modprobe smc && gcc -O1 -o "$smc" "$(dirname "$0")/../../../scripts/tests/consumers/smc-bytes.c"; then
 	before=$(counter send_requests)

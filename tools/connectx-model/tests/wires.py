@@ -21,7 +21,7 @@ from guest import expect, layouts, Model
 
 OWN, PEER = b'\x02\xc9\0\0\0\x01', b'\x02\xc9\0\0\0\x02'
 VLAN, EXPERIMENTAL = 0x8100, 0x88b5
-RESERVED_LKEY = 0x100	# as QUERY_SPECIAL_CONTEXTS says
+RESERVED_LKEY = 0x100	# as returned by QUERY_SPECIAL_CONTEXTS
 PAOS = 0x5006
 QUEUE_LOG, BLOCK = 6, 64
 CLOCK_TICK_S = 0.01
@@ -31,7 +31,7 @@ IFF_TAP, IFF_NO_PI, TUNSETIFF = 0x2, 0x1000, 0x400454ca
 
 
 class Sender:
-    """One Ethernet send queue of a guest, and all that it needs."""
+    """An Ethernet send queue of a guest, and the objects that it needs."""
     def __init__(self, guest, affinity=0):
         if not affinity:
             guest.start()
@@ -95,7 +95,7 @@ def counters(model, device=0):
 
 
 def wait_for(condition):
-    """Whether it came true before patience ended."""
+    """Whether it became true in time."""
     end = time.monotonic() + PATIENCE_S
     while not condition() and time.monotonic() < end:
         time.sleep(CLOCK_TICK_S)
@@ -103,7 +103,7 @@ def wait_for(condition):
 
 
 def receive(sock, count):
-    """So many frames, and whatever more is there already."""
+    """That many frames, and any others that have arrived."""
     got = []
     try:
         while True:
@@ -169,7 +169,7 @@ def tap(program):
     sender.send(frame(1))
     expect('tap-out', receive(peer, 1), [frame(1)])
     peer.send(OWN + PEER + frame(2)[12:])
-    # The host has more to say, but only to groups, which nobody has joined.
+    # The host also sends to groups, which are not joined here.
     expect('tap-in', wait_for(
         lambda: counters(model)['rx_ethernet_unicast_packets'] == 1), True)
     model.end()
@@ -193,7 +193,7 @@ def joined(program):
 
 
 def aggregated(program):
-    """Queues of an aggregation's master leave by the port of their affinity."""
+    """Queues of an aggregation's master use the port of their affinity."""
     with tempfile.TemporaryDirectory() as folder:
         peers = [socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(2)]
         for number, peer in enumerate(peers):
@@ -206,7 +206,7 @@ def aggregated(program):
         remap = {'ctx.tx_remap_affinity_1': 1, 'ctx.tx_remap_affinity_2': 2}
 
         def sent():
-            """What each queue of the master sends, as each wire sees it."""
+            """Frames of each queue of the master, as seen on each wire."""
             for number, sender in enumerate(senders + both):
                 sender.send(frame(number))
             return [[struct.unpack_from('>I', data, 14)[0] for data in receive(peer, 0)]
@@ -226,7 +226,7 @@ def aggregated(program):
 
 
 def faults(program):
-    """What each fault does to frames, when it is certain to happen."""
+    """The effect of each fault on frames, when it is certain to happen."""
     with tempfile.TemporaryDirectory() as folder:
         peer = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         peer.bind(folder + '/peer')
@@ -257,7 +257,7 @@ def faults(program):
 
 
 def observed(program):
-    """What --trace prints and --pcap keeps of one frame."""
+    """The output of --trace and of --pcap for one frame."""
     with tempfile.TemporaryDirectory() as folder:
         model = Model(program, '', options=[
             '--trace', 'all', '--trace-file', folder + '/trace', '--pcap', folder + '/pcap'])

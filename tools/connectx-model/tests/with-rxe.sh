@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The in-tree software driver as the peer: a has the model, b a plain NIC with
-# rdma_rxe on it. Every operation, both ways.
+# The in-tree software driver as the peer: a has the model, b a plain NIC with rdma_rxe on it.
+# Every operation, in both directions.
 #
 # usage: with-rxe.sh [DRIVER]   of a's adapter: mlx5_ib (default) or roce_hca_mlx5
 . "$(dirname "$0")/guest-lib.sh"
@@ -18,7 +18,7 @@ signal "$VM_ROLE.up"
 await a.up && await b.up
 [ "$VM_ROLE" = b ] || check ping ping -c 3 -W 20 10.7.0.2
 
-# More reads at once than the model takes would be refused by its driver.
+# More READs in flight than the model supports would be refused by its driver.
 few_reads="-o 4"
 
 pingpongs() {
