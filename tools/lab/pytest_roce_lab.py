@@ -29,10 +29,10 @@ import pytest
 
 FIXTURES = ('rdma_lab', 'rdma_hosts')
 FAILED = 125
-# A file outside that the session inside makes
+# A file outside, which the session inside creates
 BEGAN = 'ROCE_LAB_PYTEST_BEGAN'
 HERE = os.path.dirname(os.path.abspath(__file__))
-# A lab has its own, empty
+# A lab has its own, empty ones
 OWN_FOLDERS = ('/tmp', '/var/tmp', '/run', '/dev/shm')
 
 
@@ -58,7 +58,7 @@ def inside():
 
 
 def wanted_hosts(items):
-    """The most that a test wants, or 0."""
+    """The largest number that a test requests, or 0."""
     most = 0
     for item in items:
         if not any(name in FIXTURES for name in getattr(item, 'fixturenames', ())):
@@ -70,7 +70,7 @@ def wanted_hosts(items):
 
 
 def command():
-    """roce-lab of the path, or the one that this plugin belongs to."""
+    """roce-lab from the path, or the one that this plugin belongs to."""
     for beside in ('../../bin/roce-lab', 'roce-lab'):
         path = os.path.normpath(os.path.join(HERE, beside))
         if os.path.isfile(path) and os.access(path, os.X_OK):
@@ -79,12 +79,12 @@ def command():
 
 
 def has_root(options):
-    """No folder of this machine is written through then."""
+    """If set, no folder of this machine is written through."""
     return any(option.split('=')[0] == '--root' for option in options)
 
 
 def marker(stack, options):
-    """A file that the session inside makes, or None where no folder can be written through."""
+    """A file that the session inside creates, or None if no folder can be written through."""
     if has_root(options):
         return None
     try:
@@ -95,7 +95,7 @@ def marker(stack, options):
 
 
 class Signals:
-    """Those that would end this process reach the lab, and end it only when that has ended."""
+    """Forward signals that would end this process to the lab, and end only after it has ended."""
 
     def __init__(self, stack):
         self.lab = None
@@ -103,7 +103,7 @@ class Signals:
         if threading.current_thread() is not threading.main_thread():
             return
         for number in (signal.SIGTERM, signal.SIGHUP):
-            # Who ignores it, or has a handler, keeps that.
+            # Keep signals that are ignored or have a handler.
             if signal.getsignal(number) == signal.SIG_DFL:
                 signal.signal(number, self.take)
                 stack.callback(signal.signal, number, signal.SIG_DFL)
@@ -114,12 +114,12 @@ class Signals:
             self.lab.send_signal(number)
 
     def run(self, words, environment):
-        """Its status."""
+        """Returns its status."""
         if self.came:
             return 128 + self.came[0]
         with subprocess.Popen(words, env=environment) as self.lab:
             try:
-                # One may have come before there was a process to send it to.
+                # A signal may have come before there was a process to send it to.
                 for number in self.came:
                     self.lab.send_signal(number)
                 return self.lab.wait()
@@ -128,25 +128,25 @@ class Signals:
                 raise
 
     def end_by_same(self, status):
-        """Where the lab has ended by one that came."""
+        """Raise the signal again if it has ended the lab."""
         for number in self.came:
             if status in (-number, 128 + number):
                 os.kill(os.getpid(), number)
 
 
 def ends_with_this():
-    """Words in front of a command that ends it, with its lab, where this process is killed."""
+    """Words before a command that end it, with its lab, if this process is killed."""
     return ['setpriv', '--pdeathsig', 'TERM', '--'] if shutil.which('setpriv') else []
 
 
 def shows_this():
-    """Options that have the session inside find this plugin, wherever it was unpacked."""
+    """Options by which the session inside finds this plugin, wherever it was unpacked."""
     hidden = any(HERE.startswith(folder + '/') for folder in OWN_FOLDERS)
     return ['--rwdir', HERE] if hidden else []
 
 
 def run_again(config, hosts):
-    """The whole session in a lab: its status, or None if there is none."""
+    """Run the whole session in a lab: returns its status, or None if there is none."""
     lab = command()
     if not lab:
         config.rdma_lab_reason = 'roce-lab: it is not installed here'
@@ -165,7 +165,7 @@ def run_again(config, hosts):
             environment[BEGAN] = began
             words += ['--rwdir', os.path.dirname(began)]
         status = signals.run(words + session, environment)
-        # After its beginning the kernel has ended under it, or a capture has found no room.
+        # Its kernel crashed after the start, or a capture ran out of space.
         if status == FAILED and not (began and os.path.exists(began)):
             config.rdma_lab_reason = 'roce-lab: no lab here ("roce-lab check" says why)'
             status = None
@@ -195,7 +195,7 @@ def pytest_collection_finish(session):
 
 
 class Host:
-    """A host of the lab, as a test sees it."""
+    """A host of the lab, as seen by a test."""
 
     def __init__(self, name, number, addresses):
         self.name = name
@@ -222,12 +222,12 @@ class Host:
                               universal_newlines=True).stdout
 
     def set(self, what, value=None):
-        """loss, delay or rate with a value, up or down, of its cable."""
+        """Set loss, delay or rate of its cable to a value, or set it up or down."""
         subprocess.run(['lab', 'set', self.name, what] + ([] if value is None else [str(value)]),
                        check=True)
 
     def fault(self, what, value):
-        """memlock with a size: how much memory its programs may lock."""
+        """Set memlock, the size of memory that its programs may lock."""
         subprocess.run(['lab', 'fault', self.name, '%s=%s' % (what, value)], check=True)
 
     def unplug(self):
@@ -252,7 +252,7 @@ def all_rdma_hosts(pytestconfig):
 
 @pytest.fixture
 def rdma_hosts(request, all_rdma_hosts):
-    """As many hosts as the test's mark says (2); it runs on the first."""
+    """As many hosts as the test's mark requests (default 2); the test runs on the first."""
     mark = request.node.get_closest_marker('rdma_lab')
     hosts = mark.kwargs.get('hosts', 2) if mark else 2
     if len(all_rdma_hosts) < hosts:
@@ -262,5 +262,5 @@ def rdma_hosts(request, all_rdma_hosts):
 
 @pytest.fixture
 def rdma_lab(all_rdma_hosts):
-    """The host that the test runs on."""
+    """The host on which the test runs."""
     return all_rdma_hosts[0]
