@@ -30,7 +30,7 @@ def mount():
 
 @contextlib.contextmanager
 def port_folder(device, port):
-    """The folder of a port, made and removed again if it is not there."""
+    """The folder of a port, created, and removed again, if it does not exist."""
     folder = os.path.join(MOUNT_POINT, "rdma_cm", device)
     made = False
     mount()
@@ -61,7 +61,7 @@ def arguments(doc):
 
 
 def change(options, attribute, value):
-    """Write the value, if there is one, and print what holds then."""
+    """Write the value, if there is one, and print the current one."""
     device = roce.only_device(options.device)
     if os.geteuid():
         raise roce.Trouble("only root may look into configfs")

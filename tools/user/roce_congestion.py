@@ -6,17 +6,17 @@ command that mends it.
 
 import roce_hints as hints
 
-SMALL_RING = 1024		# bursts of all peers meet there
+SMALL_RING = 1024		# bursts of all peers share it
 LARGE_RING = 4096
-# Queues that mark, given the option ecn
+# Queues that mark if given the option ecn
 MARKERS = ("choke", "codel", "fq_codel", "fq_pie", "pie", "red", "sfb")
-# Of these the option alone is enough to change it
+# Of these, the option alone suffices to change the queue
 EASY_MARKERS = ("codel", "fq_codel", "fq_pie", "pie")
 # Queues that can only drop
 DROPPERS = ("bfifo", "fq", "pfifo", "pfifo_fast", "pfifo_head_drop", "sfq", "tbf")
 CNP_PRIORITIES = (6, 7, 5, 4, 2, 1)
 CNP_DSCPS = (48, 56, 40)
-FIXED_RXE = (5, 12)		# from this kernel on it knows a CNP from an acknowledgement
+FIXED_RXE = (5, 12)		# from this kernel on rdma_rxe tells CNPs from acknowledgements
 
 
 def used(port):
@@ -32,7 +32,7 @@ def lossless(port):
 
 
 def several_classes(port):
-    """prio -> class, where there are several"""
+    """prio -> class, if there are several"""
     class_of = (port["classes"] or {}).get("class_of") or []
     return class_of if len(set(class_of)) > 1 else []
 
@@ -44,14 +44,14 @@ def file_of(device, port, name):
 
 
 def class_of_priority(port, prio):
-    """A traffic class whose upper three bits are it, by a DSCP that the APP table has there"""
+    """A traffic class whose upper bits are prio, by a DSCP of the APP table if possible"""
     known = (port["classes"] or {}).get("dscp", {})
     return next((dscp for dscp in sorted(known) if known[dscp] == prio == dscp >> 3),
                 prio << 3) << 2
 
 
 def give_priority(device, port, prio):
-    """What gives it to packets that have none; whose APP table takes no entry for RoCE has classes"""
+    """Gives it to packets without one; by class if the APP table accepts no entry for RoCE"""
     if port["apps_of_roce"]:
         return (f"dcb app add dev {port['netdev']} ethtype-prio 0x8915:{prio} "
                 f"dgram-port-prio 4791:{prio}")
@@ -71,7 +71,7 @@ def pfc_trouble(device, port):
 
 
 def halved(shares, number):
-    """Shares of the classes with something for this one, as dcb takes them: 100 in all"""
+    """Shares of the classes, with one for this class, in dcb's format: 100 in total"""
     largest = max(range(len(shares)), key=lambda other: shares[other])
     if not shares[largest]:
         return f"{number}:100"
@@ -80,7 +80,7 @@ def halved(shares, number):
 
 
 def ets_trouble(port):
-    """A class without a share gets what others leave."""
+    """A class with share 0 only gets bandwidth that others leave."""
     classes = port["classes"] or {}
     class_of, kinds, shares = (classes.get(name) for name in ("class_of", "kinds", "shares"))
     if not (class_of and kinds and shares):
@@ -94,7 +94,7 @@ def ets_trouble(port):
 
 
 def trust_trouble(port):
-    """DSCPs that are not looked at: the lossless priority gets none of the packets."""
+    """DSCPs are ignored: the lossless priority gets none of the packets."""
     on, (priorities, dscps) = lossless(port), used(port)
     classes = port["classes"] or {}
     tagged = any("vlan" in qp for qp in port.get("qps", []))
@@ -169,7 +169,7 @@ def queue_words(netdev, queue):
         mend = f"tc qdisc change dev {netdev} {where} {kind} ecn"
     elif kind in MARKERS:
         mend = f"tc qdisc replace dev {netdev} {where} {kind} with ecn, the rest as it is"
-    else:	# a child of mq has no name by which it could be replaced
+    else:	# a child of mq has no name to replace it by
         mend = f"tc qdisc replace dev {netdev} {'root' if ' :' in where else where} fq_codel"
     return (f"the queue {kind} of {netdev} drops packets that it could mark, since they are "
             f"ECN-capable. Next: {mend}")
@@ -183,7 +183,7 @@ def queue_trouble(port):
         many = queue["drops"] * hints.FREQUENT_SHARE > queue["packets"]
         if not queue["ecn"] and (queue["kind"] in MARKERS or queue["kind"] in DROPPERS and many):
             found.append(queue_words(port["netdev"], queue))
-    yield from dict.fromkeys(found)	# those of mq's children are alike
+    yield from dict.fromkeys(found)	# those of mq's children are equal
 
 # --- marks and notifications ----------------------------------------------------------
 
@@ -203,7 +203,7 @@ def mark_trouble(device, port):
 
 
 def silent_peer_trouble(device, port):
-    """Loss, and no CNP has come: peers answer no marks, or no queue makes any."""
+    """Loss, but no CNP: peers do not answer marks, or no queue marks."""
     counted = port["counters"]
     if not port["cc"].get("enable") or counted.get("rp_cnp_handled") != 0:
         return
@@ -214,7 +214,7 @@ def silent_peer_trouble(device, port):
 
 
 def rate_trouble(device, port):
-    """Of queue pairs whose driver tells a rate, which is while they have one"""
+    """For queue pairs whose driver reports a rate, which it does while they are limited"""
     least = port["cc"].get("rp_min_rate")
     slow = [qp for qp in port.get("qps", []) if least and qp.get("rate", least + 1) <= least]
     if slow:

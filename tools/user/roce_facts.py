@@ -8,20 +8,20 @@ import re
 
 import roce_sysfs as roce
 
-IB_HEADER_BYTES = 96		# that ib_core takes off a netdev's MTU
+IB_HEADER_BYTES = 96		# ib_core subtracts them from a netdev's MTU
 PATH_MTUS = (4096, 2048, 1024, 512, 256)
 ROCE_V2_PORT = 4791
 ROCE_V1_ETHERTYPE = 0x8915
 CAP_IPC_LOCK = 14
 ADAPTER_DRIVERS = ("mlx4_core", "mlx5_core")
-# PCI ids of these adapters' virtual functions (in 6.12): the machine that one was passed to
-# sees no physical function
+# PCI ids of virtual functions of these adapters (in 6.12): a machine to which one was passed
+# does not see the physical function
 VIRTUAL_IDS = ("0x1002", "0x1004", "0x1012", "0x1014", "0x1016", "0x1018", "0x101a", "0x101c",
                "0x101e", "0xa2d3")
-# Of netdevs whose APP tables take entries of DSCP alone: their ieee_setapp() refuses others
-# with EINVAL (in 6.12)
+# Drivers of netdevs whose APP tables accept entries for DSCP only: their ieee_setapp() rejects
+# others with EINVAL (in 6.12)
 DSCP_ONLY_DRIVERS = ("hns3", "ice", "mlx5_core")
-FORCED_FILE = "/etc/roce-hca/forced.conf"	# that roce-forced applies
+FORCED_FILE = "/etc/roce-hca/forced.conf"	# applied by roce-forced
 
 
 def number(text):
@@ -35,7 +35,7 @@ def active_mtu(netdev_mtu):
 
 
 def flow_control(netdev):
-    """Pause and PFC; None where the netdev does not know."""
+    """Pause and PFC; None if the netdev does not report them."""
     pause = roce.command_json("ethtool", "--json", "-a", netdev) or [{}]
     pfc = roce.command_json("dcb", "-j", "pfc", "show", "dev", netdev) or {}
     priorities = pfc.get("prio_pfc")
@@ -64,13 +64,13 @@ def classes(netdev):
 
 
 def receive_ring(netdev):
-    """Its size and the most it can have, or None. ethtool 6.1 has no JSON of them."""
+    """Its size and maximum, or None. ethtool 6.1 has no JSON output for them."""
     sizes = re.findall(r"^RX:\s+(\d+)$", roce.command("ethtool", "-g", netdev) or "", re.MULTILINE)
     return {"most": int(sizes[0]), "now": int(sizes[1])} if len(sizes) == 2 else None
 
 
 def queues(netdev):
-    """Queueing disciplines on the way out."""
+    """Queueing disciplines for transmission."""
     rows = roce.command_json("tc", "-s", "-j", "qdisc", "show", "dev", netdev) or []
     return [{"kind": row.get("kind"), "ecn": bool(row.get("options", {}).get("ecn")),
              "where": "root" if row.get("root") else f"parent {row.get('parent')}",
@@ -84,13 +84,13 @@ def kernel():
 
 
 def numbers(port, folder):
-    """Of a port's files in it; those that cannot be read, since the device goes, are left out."""
+    """A port's files in it, except those that cannot be read as the device is being removed."""
     found = {name: number(port.read(folder, name)) for name in roce.listing(port.folder, folder)}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def counters(port):
-    """All that the driver counts. Its files are in the device's own namespace only."""
+    """All counters of the driver. Its files are in the device's own namespace only."""
     found = numbers(port, "hw_counters")
     if not found:
         rows = roce.command_json("rdma", "-j", "statistic", "show", "link",
@@ -101,13 +101,13 @@ def counters(port):
 
 
 def packets(counted):
-    """How many came and went, or None where nobody counts."""
+    """Number of packets received and sent, or None if they are not counted."""
     known = [counted[name] for name in ("rx_packets", "tx_packets") if name in counted]
     return sum(known) if known else None
 
 
 def unanswered(netdevs):
-    """Addresses on these netdevs that ARP or neighbour discovery got no answer for."""
+    """Addresses on these netdevs for which ARP or neighbour discovery got no answer."""
     found = []
     for netdev in netdevs:
         for entry in roce.command_json("ip", "-j", "neigh", "show", "dev", netdev) or []:
@@ -117,7 +117,7 @@ def unanswered(netdevs):
 
 
 def names_port(expression):
-    """Does a rule or set of nftables name the UDP port? What it has counted is no name."""
+    """Does a rule or set of nftables name the UDP port? Numbers that it counted do not matter."""
     if isinstance(expression, dict):
         return any(names_port(value) for key, value in expression.items()
                    if key not in ("counter", "handle"))
@@ -127,7 +127,7 @@ def names_port(expression):
 
 
 def names_port_in_words(items):
-    """A match of iptables, such as multiport, has no more than its name in JSON."""
+    """A match of iptables, such as multiport, only has its name in JSON."""
     parts = [part for item in items if "rule" in item for part in item["rule"].get("expr", [])]
     if not any(isinstance(part, dict) and "xt" in part for part in parts):
         return False
@@ -136,7 +136,7 @@ def names_port_in_words(items):
 
 
 def blocking_chains():
-    """Chains of hook input that drop what no rule lets in, where none names the UDP port."""
+    """Chains of hook input with policy drop, if no rule names the UDP port."""
     items = (roce.command_json("nft", "-j", "list", "ruleset") or {}).get("nftables", [])
     if any(names_port(item.get(kind)) for item in items for kind in ("rule", "set", "map")) or \
             names_port_in_words(items):
@@ -153,7 +153,7 @@ def pkeys(port):
 
 
 def forced(device, port):
-    """Rules for the traffic class in their order; no TTL is 0."""
+    """Rules for the traffic class in their order; 0 means no TTL."""
     rules = (device.read("tc", str(port.number), "traffic_class") or "").splitlines()
     return {"traffic_class": [rule for rule in rules
                               if rule != "Global tclass=-1" and not rule.startswith("#")],
@@ -161,7 +161,7 @@ def forced(device, port):
 
 
 def wanted(device, port):
-    """(file, value) of the lines of FORCED_FILE that are for a port, as roce-forced reads it."""
+    """(file, value) of the lines of FORCED_FILE for a port, as read by roce-forced."""
     names = ("*", device.name,
              os.path.basename(os.path.realpath(roce.path(device.folder, "device"))))
     lines = [line.split(maxsplit=3) for line in
@@ -176,7 +176,7 @@ def driver_of(netdev):
 
 
 def is_virtual(device):
-    """Is it a virtual function's? Its port is the physical one's."""
+    """Is it a virtual function's? Its port is that of the physical one."""
     return (os.path.exists(roce.path(device.folder, "device/physfn")) or
             device.driver() in ADAPTER_DRIVERS and device.read("device/device") in VIRTUAL_IDS)
 
@@ -186,7 +186,7 @@ def port_facts(device, port):
     here = bool(netdev) and port.is_here()
     driver = driver_of(netdev) if here else None
     gids = port.gids()
-    versions = port.read("roce_versions")	# of other drivers' ports nobody says
+    versions = port.read("roce_versions")	# other drivers do not report them
     netdev_mtu = number(roce.read("sys/class/net", netdev, "mtu")) if here else None
     return {
         "port": port.number, "netdev": netdev, "here": here, "state": port.state(),
@@ -219,12 +219,12 @@ def queue_pairs():
 
 
 def qp_facts(entry):
-    """One queue pair under plain names; drivers' words are marked in the dump."""
+    """A queue pair with plain names; in the dump those of drivers are marked."""
     qp = {(name[4:] if name.startswith("drv_") else name).replace("-", "_"): value
           for name, value in entry.items()}
     if "traffic_class" in qp:
         qp["dscp"] = qp["traffic_class"] >> 2
-        # What classifies its packets: the driver says, or it is the tag's PCP.
+        # The priority of its packets, if the driver does not report it, is the tag's PCP.
         qp.setdefault("priority", qp["sl"] & 7)
     return qp
 
@@ -234,7 +234,7 @@ def same_address(one, other):
 
 
 def memlock(pid):
-    """Limit and use of pinned memory in bytes; a limit of None is no limit."""
+    """Limit and use of pinned memory in bytes; a limit of None means unlimited."""
     status = roce.read("proc", str(pid), "status") or ""
     limits = roce.read("proc", str(pid), "limits") or ""
     limit = re.search(r"^Max locked memory +(\d+)", limits, re.MULTILINE)
@@ -246,7 +246,7 @@ def memlock(pid):
 
 
 def udp_inodes(port):
-    """Of the sockets on a UDP port, in this network namespace."""
+    """Inodes of the sockets on a UDP port, in this network namespace."""
     for table in ("udp", "udp6"):
         for line in (roce.read("proc/self/net", table) or "").splitlines()[1:]:
             words = line.split()
@@ -255,7 +255,7 @@ def udp_inodes(port):
 
 
 def udp_owner():
-    """Who holds the UDP port of RoCE v2, in words."""
+    """A description of the process that uses the UDP port of RoCE v2."""
     sockets = {f"socket:[{inode}]" for inode in udp_inodes(ROCE_V2_PORT)}
     for fd in glob.glob(roce.path("proc/[0-9]*/fd/*")):
         try:
@@ -274,13 +274,13 @@ def wants_v2():
 
 
 def everything(names):
-    """Every fact: devices, in them ports, in them queue pairs."""
+    """Every fact: devices with their ports, and these with their queue pairs."""
     roce.links.cache_clear()
     pairs = queue_pairs()
     found = []
     for device in roce.devices(names):
         ports = [port_facts(device, port) for port in device.ports() if port.is_roce()]
-        if not ports:		# InfiniBand, iWARP, or about to go
+        if not ports:		# InfiniBand, iWARP, or about to be removed
             continue
         by_number = {port["port"]: port for port in ports}
         for entry in pairs or []:

@@ -15,7 +15,7 @@ COMPARE_GIDS = "show_gids {dev} here and at the peer: type, address and netdev"
 PKEYS = "/sys/class/infiniband/{dev}/partitions/{port}/pkeys here and at the peer"
 MEMORY_KEYS = "compare rkey, address, length and access flags with what was registered"
 
-# One is enough: what they count does not happen where everything is right.
+# One is enough: they do not move if everything is right.
 CERTAIN = {
     "tx_dropped_filtered": Hint(
         "a netfilter rule of this host drops what it sends, or an IPsec policy does",
@@ -97,7 +97,7 @@ LATE = Hint(
     "answers of a peer come late or not at all",
     "ping PEER; there: roce-status, nft list ruleset; a larger ACK timeout")
 
-# Loss and waiting are normal: trouble is when they are many.
+# Loss and waiting are normal: only many are trouble.
 FREQUENT = {
     "tx_dropped": Hint(
         "the queue of {netdev} is full", "tc -s qdisc show dev {netdev}; flow control"),
@@ -135,7 +135,7 @@ FREQUENT_SHARE = 1000		# one in so many packets is many
 
 Share = collections.namedtuple("Share", "of hint")
 
-# Part of what another counter has: these are normal up to one in SHARE.
+# Part of another counter: these are normal up to one in SHARE.
 SHARES = {
     "rx_held_dropped": Share("rx_held", Hint(
         "packets that came before others that were lost found no room, or waited in vain",
@@ -151,7 +151,7 @@ SHARE = 100
 
 
 def known(name):
-    """Does a counter of this name tell of trouble?"""
+    """Does a counter of this name indicate trouble?"""
     return name in CERTAIN or name in FREQUENT or name in SHARES
 
 
@@ -174,7 +174,7 @@ def trouble(counters, packets, where):
 
 
 def is_large_share(counters, name):
-    """Of a counter in SHARES"""
+    """For a counter in SHARES"""
     return counters.get(name, 0) * SHARE > counters.get(SHARES[name].of, 0)
 
 

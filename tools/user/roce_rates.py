@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What ports count in a while."""
+"""What ports count in a period."""
 
 import roce_hints as hints
 
@@ -7,7 +7,7 @@ WATCHED = ("tx_packets", "rx_packets")
 
 
 def growth(before, after):
-    """What ports counted meanwhile. One that was made anew begins at 0."""
+    """Growth of ports' counters. Those of a port that was created again start at 0."""
     def counted(devices):
         return {(device["dev"], port["port"]): port["counters"]
                 for device in devices for port in device["ports"]}
@@ -20,7 +20,7 @@ def growth(before, after):
 
 
 def per_second(grown, seconds):
-    """By port: packets, bits, and what tells of trouble, each per second."""
+    """For each port: packets, bits, and counters that indicate trouble, per second."""
     for (dev, port), counters in grown.items():
         row = {"dev": dev, "port": port}
         row.update({name: round(counters.get(name, 0) / seconds, 1) for name in WATCHED})

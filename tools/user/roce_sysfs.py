@@ -18,7 +18,7 @@ import sys
 # Tests put a tree of their own here, with sys/ and proc/ below it.
 ROOT = os.environ.get("ROCE_ROOT", "/")
 
-# Where ethtool, dcb, nft and modprobe are: not in the path of who is not root, or came by "su"
+# Folders of ethtool, dcb, nft and modprobe: not in the path of users other than root, or after "su"
 os.environ["PATH"] = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
 
 Gid = collections.namedtuple("Gid", "index gid type netdev")
@@ -27,7 +27,7 @@ SOFTWARE_DRIVERS = {"rxe": "rdma_rxe", "Software iWARP stack": "siw"}	# by node_
 
 
 class Trouble(Exception):
-    """Told to the user; exit status 1."""
+    """Shown to the user; exit status 1."""
 
 
 def path(*parts):
@@ -35,7 +35,7 @@ def path(*parts):
 
 
 def read(*parts):
-    """The text of a file without its line end, or None where there is none."""
+    """The text of a file without its line end, or None if it does not exist."""
     try:
         with open(path(*parts), "rb") as file:
             return os.fsdecode(file.read()).strip()
@@ -44,7 +44,7 @@ def read(*parts):
 
 
 def listing(*parts):
-    """Names in a folder, numbers in their order; none where there is none."""
+    """Names in a folder, with numbers in numerical order; none if it does not exist."""
     try:
         names = os.listdir(path(*parts))
     except OSError:
@@ -54,7 +54,7 @@ def listing(*parts):
 
 
 def write(text, *parts):
-    """Trouble with the kernel's reason when the file does not take it."""
+    """Trouble with the kernel's reason if writing the file fails."""
     try:
         with open(path(*parts), "w", encoding="utf-8") as file:
             file.write(text)
@@ -63,13 +63,13 @@ def write(text, *parts):
 
 
 def ipv4_of(gid):
-    """The IPv4 address that a GID holds, or None."""
+    """The IPv4 address contained in a GID, or None."""
     mapped = ipaddress.IPv6Address(gid).ipv4_mapped
     return str(mapped) if mapped else None
 
 
 def short_address(gid):
-    """As people write the address that a GID is."""
+    """The address of a GID as people write it."""
     return ipv4_of(gid) or str(ipaddress.IPv6Address(gid))
 
 
@@ -101,7 +101,7 @@ class Port:
         return (self.read("state") or "0: NA").split(": ")[-1]
 
     def gids(self):
-        """The entries in use. An address may come or go meanwhile."""
+        """The entries in use. Addresses may be added or removed meanwhile."""
         found = []
         for index in listing(self.folder, "gids"):
             gid = self.read("gids", index)
@@ -109,7 +109,7 @@ class Port:
                 continue
             kind = self.read("gid_attrs", "types", index)
             netdev = self.read("gid_attrs", "ndevs", index) or ""
-            if kind is None:	# it has gone
+            if kind is None:	# it was removed
                 continue
             found.append(Gid(int(index), gid, "v2" if kind.endswith("v2") else "v1", netdev))
         return found
@@ -135,7 +135,7 @@ class Port:
         return bool(ports.get((self.device.name, self.number)))
 
     def link(self):
-        """Up, Down, or NA where the netdev is not in this namespace."""
+        """Up, Down, or NA if the netdev is not in this namespace."""
         netdev = self.netdev()
         return carrier(netdev) if netdev and self.is_here() else "NA"
 
@@ -149,7 +149,7 @@ class Device:
         return read(self.folder, *parts)
 
     def driver(self):
-        """The kernel driver of the adapter, or '' where there is no adapter."""
+        """The kernel driver of the adapter, or '' if there is no adapter."""
         link = path(self.folder, "device/driver")
         return os.path.basename(os.path.realpath(link)) if os.path.exists(link) else ""
 
@@ -158,7 +158,7 @@ class Device:
         said = self.read("backend")
         if said:		# a device of roce_hca: software, or the kind of adapter
             return "software" if said == "software" else "hardware"
-        # The kernel's software drivers call their nodes by their own names.
+        # The kernel's software drivers set their own node descriptions.
         software = self.read("node_desc") in SOFTWARE_DRIVERS or not self.driver()
         return "software" if software else "hardware"
 
@@ -167,7 +167,7 @@ class Device:
 
 
 def devices(names=()):
-    """Those named, or all that there are."""
+    """Those named, or all."""
     present = listing("sys/class/infiniband")
     for name in names:
         if name not in present:
@@ -179,7 +179,7 @@ def devices(names=()):
 
 
 def only_device(name, option="-d"):
-    """The device of that name; without a name, which option gives, the only one there is."""
+    """The device of that name; without a name, which option gives, the only one."""
     found = devices([name] if name else [])
     if len(found) > 1:
         names = " ".join(device.name for device in found)
@@ -188,14 +188,14 @@ def only_device(name, option="-d"):
 
 
 def carrier(netdev):
-    """Up, Down, or NA where the netdev is not in this namespace."""
+    """Up, Down, or NA if the netdev is not in this namespace."""
     if not os.path.exists(path("sys/class/net", netdev)):
         return "NA"
     return "Up" if read("sys/class/net", netdev, "carrier") == "1" else "Down"
 
 
 def command(*words):
-    """Output of a command, or None when it is not there or fails."""
+    """Output of a command, or None if it does not exist or fails."""
     try:
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -204,7 +204,7 @@ def command(*words):
 
 
 def command_json(*words):
-    """The same, read as JSON. iproute2 leaves control characters in names as they are."""
+    """Likewise, parsed as JSON. iproute2 leaves control characters in names unchanged."""
     try:
         return json.loads(command(*words) or "null", strict=False)
     except ValueError:
@@ -212,7 +212,7 @@ def command_json(*words):
 
 
 def parser(doc, **options):
-    """Arguments that every tool understands; wrong ones end with status 2."""
+    """Arguments that every tool understands; invalid ones end with status 2."""
     return argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="exit status: 0 done, 1 trouble or nothing found, 2 wrong usage", **options)
@@ -227,7 +227,7 @@ def print_json(value):
 
 
 class Screen(io.TextIOWrapper):
-    """Names are others' to choose: what a terminal would obey, or is no text, is a '?' there."""
+    """Names are chosen by others: characters that are no text or control a terminal become '?'."""
 
     def write(self, text):
         return super().write("".join(char if char.isprintable() or char in "\n\t" else "?"
@@ -250,10 +250,10 @@ def run(main):
     except Trouble as trouble:
         print(f"{os.path.basename(sys.argv[0])}: {trouble}", file=sys.stderr)
         sys.exit(1)
-    except OSError as error:	# the disk that output goes to is full, a command is not there
+    except OSError as error:	# the disk for the output is full, a command does not exist
         print(f"{os.path.basename(sys.argv[0])}: {error.filename or 'output'}: {error.strerror}",
               file=sys.stderr)
-        # What could not be written is not tried again.
+        # Output that could not be written is not tried again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except KeyboardInterrupt:

@@ -6,7 +6,7 @@ _roce_devices() { ls /sys/class/infiniband 2> /dev/null; }
 _roce_ports() { ls "/sys/class/infiniband/$1/ports" 2> /dev/null; }
 _roce_netdevs() { ls /sys/class/net 2> /dev/null; }
 
-# _roce_word_after OPTION...: what the line has behind the first of them
+# _roce_word_after OPTION...: the word after the first of them on the line
 _roce_word_after() {
 	local i option
 
@@ -17,7 +17,7 @@ _roce_word_after() {
 	done
 }
 
-# The arguments of options; fails where the word before takes none
+# The arguments of options; fails if the previous word takes none
 _roce_argument() {
 	case $1:$2 in
 	cma_*:-d | cma_*:--device) _roce_devices ;;
@@ -65,7 +65,7 @@ _roce_complete() {
 
 	words=$(_roce_argument "${1##*/}" "$3") || words=$(_roce_words "${1##*/}")
 	COMPREPLY=()
-	# compgen would run what is written in a name: "$(reboot)" is one of a netdev
+	# compgen would evaluate a name: "$(reboot)" is a valid one for a netdev
 	while read -r word; do
 		[[ -z $word || $word != "$2"* ]] || COMPREPLY+=("$(printf %q "$word")")
 	done < <(tr ' ' '\n' <<< "$words")
