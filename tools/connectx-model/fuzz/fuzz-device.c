@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A device with a few objects, and a guest that does anything: commands with any
- * content, writes anywhere in the BAR and in its own memory, frames from the wire
- * with a right ICRC. The input is a list of such actions.
+ * A device with a few objects, and a guest that does anything: commands with any content, writes
+ * anywhere in the BAR and in its own memory, frames from the wire with a valid ICRC. The input is a
+ * list of such actions.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -17,16 +17,16 @@
 #define MEMORY_BYTES	(1u << 18)
 #define WORK_LIMIT	64
 
-/* Numbers that the first objects of make_ready() get. */
+/* Numbers of the first objects created by make_ready(). */
 #define SQ_NUMBER	0x103
 #define RQ_NUMBER	0x104
 #define TIR_NUMBER	4
 #define MAX_STEPS	64
 #define MAX_COMMAND	8192u
-#define INLINE_BYTES	16u	/* of a command in its entry, there even if it is shorter */
+#define INLINE_BYTES	16u	/* of a command in its entry, present even if it is shorter */
 
 static u8 *memory;
-static struct device partner;	/* of the adapter's other port; its guest does nothing */
+static struct device partner;	/* function of the adapter's other port; its guest does nothing */
 
 struct input {
 	const u8 *data;
@@ -52,7 +52,7 @@ static u16 take16(struct input *in)
 	return be16_at(b);
 }
 
-/* Guest addresses that the fuzzer writes are folded into the memory there is. */
+/* Guest addresses from the fuzzer are folded into existing memory. */
 static struct device *make_device(void)
 {
 	struct device *dev = zalloc(sizeof(*dev));
@@ -71,7 +71,7 @@ static struct device *make_device(void)
 	return dev;
 }
 
-/* Both ends of a command lie in memory of their size, as run_entry() gives them. */
+/* Input and output of a command are in memory of their size, as in run_entry(). */
 static void command_sized(struct device *dev, u16 opcode, u8 *in, u32 bytes, u32 out_bytes)
 {
 	u8 *exact = zalloc(bytes + INLINE_BYTES), *out = zalloc(out_bytes + INLINE_BYTES);
@@ -136,7 +136,7 @@ static void make_queues(struct device *dev)
 	}
 }
 
-/* An Ethernet send and receive queue, and a table that sends all to the latter. */
+/* An Ethernet send and receive queue, and a table that sends everything to the latter. */
 static void make_ethernet(struct device *dev)
 {
 	u8 *in, *c, *wq;
@@ -286,14 +286,14 @@ static void make_ready(struct device *dev)
 	connect_queues(dev);
 	make_ethernet(dev);
 	steer_to_tir(dev);
-	/* All of it was accepted: otherwise less would be fuzzed than it seems. */
+	/* All of it must be accepted, otherwise less is fuzzed than it seems. */
 	if (dev->commands.failed)
 		abort();
 	partner.state = HCA_RUNNING;
 	port_enable(&partner.port, true);
 }
 
-/* Otherwise hardly a command would come past the check of reserved bits. */
+/* Otherwise few commands would pass the check of reserved bits. */
 static void clear_reserved(const struct command_row *row, u8 *in, u32 bytes)
 {
 	const struct ifc_field *field;
@@ -336,7 +336,7 @@ static void any_memory(struct device *dev, struct input *in)
 	take(in, memory + at, MIN(bytes, MEMORY_BYTES - at));
 }
 
-/* Post whatever lies in the queue. */
+/* Post the current content of the queue. */
 static void any_send(struct device *dev, struct input *in)
 {
 	u32 qpn = 0x100 + take16(in) % 3, blocks = 1 + take16(in) % 4;
@@ -358,7 +358,7 @@ static void any_send(struct device *dev, struct input *in)
 	qp_send_doorbell(qp);
 }
 
-/* A frame by the Ethernet queue: any WQE, with the QP's memory as its data. */
+/* A frame through the Ethernet queue: any WQE, with the QP's memory as its data. */
 static void any_ethernet_send(struct device *dev, struct input *in)
 {
 	struct sq *sq = sq_find(dev, SQ_NUMBER);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The parsers by themselves: a work request, or a frame as it comes off a wire. */
+/* The parsers alone: a work request, or a frame received from a wire. */
 #include <stdlib.h>
 
 #include "../src/device.h"

@@ -10,10 +10,10 @@
 
 #define REAL_TIME_ONLY	1	/* in qp_ts_format: no free running clock */
 
-/* 25, 100 and 10 Gbit/s, as address vectors number them, which 0 is none of. */
+/* 25, 100 and 10 Gbit/s, numbered as in address vectors; 0 means none. */
 #define STAT_RATES	(1u << 2 | 1u << 3 | 1u << 8)
 
-/* In umr_fence: what a change of a key has to wait for. Else: all before it. */
+/* In umr_fence: what a change of a key waits for. By default, everything before it. */
 enum { UMR_FENCE_SMALL = 1, UMR_FENCE_NONE = 2 };
 
 struct cap_value {
@@ -47,7 +47,7 @@ static const struct cap_value general[] = {
 	GENERAL(log_max_ra_req_qp, 4), GENERAL(log_max_ra_res_qp, 4),
 	GENERAL(gid_table_size, 5), GENERAL(pkey_table_size, 0), GENERAL(num_ports, 1),
 	GENERAL(port_type, 1), GENERAL(local_ca_ack_delay, 16),
-	/* what there is */
+	/* features */
 	GENERAL(rc, 1), GENERAL(uc, 1), GENERAL(ud, 1), GENERAL(xrc, 1), GENERAL(atomic, 1),
 	GENERAL(roce, 1), GENERAL(roce_rw_supported, 1), GENERAL(nic_flow_table, 1),
 	GENERAL(eth_net_offloads, 1), GENERAL(cqe_version, 1), GENERAL(compact_address_vector, 1),
@@ -62,19 +62,19 @@ static const struct cap_value general[] = {
 	GENERAL(umr_extended_translation_offset, 1), GENERAL(device_frequency_khz, 1000000),
 };
 
-/* What an adapter with two ports can do besides. */
+/* Further features of an adapter with two ports. */
 static const struct cap_value two_ports[] = {
 	GENERAL(vport_group_manager, 1), GENERAL(lag_master, 1),
 	GENERAL(num_lag_ports, LAG_PORTS), GENERAL(lag_tx_port_affinity, 1),
 	GENERAL(init2_lag_tx_port_affinity, 1),
 };
 
-/* What the function that manages a switch can do besides. */
+/* Further features of the function that manages a switch. */
 static const struct cap_value switch_manager[] = {
 	GENERAL(vport_group_manager, 1), GENERAL(eswitch_manager, 1),
 };
 
-/* What is the port's, a virtual function neither sees nor sets. */
+/* A virtual function can neither see nor set properties of the port. */
 static const struct cap_value virtual_function[] = {
 	GENERAL(cc_query_allowed, 0), GENERAL(cc_modify_allowed, 0),
 };
@@ -129,7 +129,7 @@ static void set_all(u8 *base, const struct cap_value *values, u32 count)
 
 #define SET_ALL(base, values)	set_all((base), (values), ARRAY_SIZE(values))
 
-/* What the driver may set lower, but not higher. */
+/* Values that the driver may lower, but not raise. */
 static const struct {
 	const struct cap_value *values;
 	u32 count;
@@ -141,7 +141,7 @@ static const struct {
 #define OF(type, layout, field, value)	(type), FIELD(layout, field, value)
 #define OF_GENERAL(field, value)	OF(CAP_GENERAL, cmd_hca_cap, field, value)
 
-/* What this run's adapters may lack, or have besides. Words may stand more than once. */
+/* Features that this run's adapters may lack or have in addition. A word may occur twice. */
 static const struct optional_cap {
 	const char *word;
 	bool without;		/* a word of --without, not of --with */
@@ -257,14 +257,14 @@ bool caps_known(const struct caps *caps, u32 type)
 {
 	if (type == CAP_SWITCH_FLOW_TABLE || type == CAP_SWITCH)
 		return manages_switch(caps);
-	/* On-demand paging is asked about where pages can have rights, and is not there */
+	/* On-demand paging is queried if pages can have rights, and is not supported */
 	return type == CAP_GENERAL || type == CAP_ETHERNET || type == CAP_ATOMIC ||
 	       (type == CAP_QOS && GET(cmd_hca_cap, caps->maximum[CAP_GENERAL], qos)) ||
 	       (type == CAP_PAGING && GET(cmd_hca_cap, caps->maximum[CAP_GENERAL], pg)) ||
 	       type == CAP_ROCE || type == CAP_FLOW_TABLE;
 }
 
-/* Tables of the switch; and RoCE's can say that a packet is the network interface's. */
+/* Tables of the switch; RoCE's can send a packet to the network interface. */
 static void add_switch(struct caps *caps)
 {
 	SET_ALL(caps->maximum[CAP_GENERAL], switch_manager);

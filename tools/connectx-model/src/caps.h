@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the adapter says it can do: no more than is modelled. */
+/* Capabilities that the adapter announces: no more than is modelled. */
 #ifndef CONNECTX_CAPS_H
 #define CONNECTX_CAPS_H
 
@@ -18,21 +18,21 @@ struct caps {
 	u8 current[CAP_TYPES][CAP_BYTES];
 };
 
-/* In atomic_operations: compare-and-swap, fetch-and-add; such of other sizes. */
+/* In atomic_operations: compare-and-swap, fetch-and-add; those of other sizes. */
 enum { ATOMICS_OF_VERBS = 0x3, ATOMICS_EXTENDED = 0xc };
 
-/* As SET_ROCE_ADDRESS and, a bit for each, roce_cap have them. */
+/* Values in SET_ROCE_ADDRESS and, as a bit each, in roce_cap. */
 enum roce_version { ROCE_V1 = 0, ROCE_V2 = 2 };
 
 /*
- * Words, separated by commas, of what adapters lack, or have besides, that are made from
- * now on. Return: false when one is not known.
+ * Comma-separated words for features that adapters created from now on lack, or have in addition.
+ * Return: false if one is unknown.
  */
 bool caps_choose(const char *words, bool without);
 bool caps_have_roce(const struct caps *caps, u32 version);
 
 /*
- * @port_number: of an adapter with two ports, 0 for one that has but one
+ * @port_number: of an adapter with two ports; 0 for one with a single port
  * @has_switch: the function manages the adapter's switch, see steering.h
  */
 void caps_init(struct caps *caps, u32 port_number, bool has_switch, bool is_virtual);

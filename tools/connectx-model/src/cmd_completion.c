@@ -13,7 +13,7 @@
 #define SELECT_PERIOD		(1u << 0)
 #define SELECT_COUNT		(1u << 1)
 #define SELECT_OVERRUN		(1u << 2)
-/* Of a resize: size, page offset, page size */
+/* Fields for a resize: size, page offset, page size */
 #define SELECT_ENTRIES		(1u << 0 | 1u << 1 | 1u << 2)
 
 static void eq_destroy(struct object *object)

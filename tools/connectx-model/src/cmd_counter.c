@@ -70,7 +70,7 @@ enum command_status command_query_q_counter(struct command *cmd)
 	return STATUS_OK;
 }
 
-/* may_see() and may_set() are the first question of each command about congestion. */
+/* may_see() and may_set() are checked first by each command about congestion. */
 static bool may_see(const struct command *cmd)
 {
 	return GET(cmd_hca_cap, cmd->dev->caps.current[CAP_GENERAL], cc_query_allowed);
@@ -132,7 +132,7 @@ enum command_status command_query_cong_params(struct command *cmd)
 	return STATUS_OK;
 }
 
-/* A bit of the field select and the field of the parameters that it names. */
+/* A bit of the field select, and the field of the parameters that it selects. */
 struct parameter {
 	u8 select;
 	u32 bit;

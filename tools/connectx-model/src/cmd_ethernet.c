@@ -32,7 +32,7 @@ static bool wq_ring(struct ring *ring, const u8 *wq, u32 pas_bytes, u64 bytes)
 	return ring_init(ring, &layout);
 }
 
-/* What a MODIFY asks for must start from where the queue is. */
+/* A MODIFY must name the current state of the queue. */
 static enum command_status change_state(struct command *cmd, u8 *state, u8 from, u8 to)
 {
 	if (from != *state)
@@ -137,7 +137,7 @@ static enum command_status add_rq(struct command *cmd, struct rq *rq)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_QUEUE_SIZE);
 	if (!rq->cq)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_CQ);
-	/* A queue that only drops has no memory, and so no domain. */
+	/* A queue that only drops has no memory, and thus no domain. */
 	if (rq->queue.pd && !rq->pd_object)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_PD);
 	if (!wq_ring(&rq->queue.ring, wq, command_rest(cmd, IFC_BYTES(create_rq_in)),
@@ -208,7 +208,7 @@ enum command_status command_query_rq(struct command *cmd)
 	return STATUS_OK;
 }
 
-/* Only an adapter with two ports has a choice, and one in a LAG that somebody else has made. */
+/* Only an adapter with two ports has a choice, or one in a LAG created by another function. */
 static enum command_status set_affinity(struct command *cmd, struct tis *tis, const u8 *c)
 {
 	u32 affinity = GET(tisc, c, lag_tx_port_affinity);
@@ -294,7 +294,7 @@ enum command_status command_create_tir(struct command *cmd)
 	return STATUS_OK;
 }
 
-/* The hash may change; which queues, only through the RQT. */
+/* The hash may change; the queues only through the RQT. */
 enum command_status command_modify_tir(struct command *cmd)
 {
 	const u8 *c = AT(modify_tir_in, cmd->in, ctx);

@@ -22,9 +22,9 @@ static struct flow_table *table_find(struct command *cmd, u32 type, u32 id)
 }
 
 /*
- * A demultiplexer stands before the tables of an aggregation's master and sorts
- * the network interfaces' frames; here they come at their own function anyway,
- * so all that is left of it is the table that follows.
+ * A demultiplexer precedes the tables of an aggregation's master and sorts the network interfaces'
+ * frames; here they arrive at their own function anyway, so all that is left of it is the table
+ * that follows.
  */
 static void set_lag_next(struct flow_table *table, const u8 *c)
 {
@@ -194,7 +194,7 @@ enum command_status command_destroy_flow_group(struct command *cmd)
 	return status;
 }
 
-/* Place of an index in the sorted list: where it is, or where it belongs. */
+/* Position of an index in the sorted list: where it is, or where it would be inserted. */
 static u32 position(const struct flow_table *table, u32 index)
 {
 	u32 i = 0;

@@ -102,7 +102,7 @@ enum command_status command_set_hca_cap(struct command *cmd)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_OP_MOD);
 	if (!caps_within(&cmd->dev->caps, type, wanted, bytes))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_CAPABILITY);
-	/* Of the atomic capabilities only the byte order is the driver's to choose. */
+	/* Of the atomic capabilities the driver may set only the byte order. */
 	if (type == CAP_ATOMIC)
 		SET(atomic_caps, cmd->dev->caps.current[type], atomic_req_8B_endianness_mode,
 		    GET(atomic_caps, wanted, atomic_req_8B_endianness_mode));

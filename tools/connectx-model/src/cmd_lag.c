@@ -3,11 +3,11 @@
 #include "commands.h"
 #include "device.h"
 
-#define BY_QUEUE_AFFINITY	0	/* of lagc.port_select_mode, and all there is */
+#define BY_QUEUE_AFFINITY	0	/* lagc.port_select_mode, the only one supported */
 #define STATE_ACTIVE		1	/* of lagc.lag_state */
 #define SELECT_REMAP		1u	/* field_select of MODIFY_LAG */
 
-/* An adapter with one port does not know these commands at all. */
+/* An adapter with one port does not have these commands. */
 static enum command_status check_state(struct command *cmd, bool active)
 {
 	const struct lag *lag = lag_of(cmd->dev);

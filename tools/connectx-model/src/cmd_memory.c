@@ -22,7 +22,7 @@ static bool has_table(const struct mkey *mkey)
 	return mkey->mode != MKEY_PHYSICAL;
 }
 
-/* A key of pages that is in use must have a page for each byte. */
+/* A key of pages must have a page for each byte, unless it is free. */
 static bool table_suffices(const struct mkey *mkey)
 {
 	u64 page = 1ull << mkey->page_shift, pages;
@@ -35,7 +35,7 @@ static bool table_suffices(const struct mkey *mkey)
 	return pages <= mkey->octwords * 2ull;
 }
 
-/* Nothing may stand below the page size but rights, where they were announced. */
+/* Bits below the page size must be 0, except rights, if these were announced. */
 static enum command_status check_pages(struct command *cmd, const struct mkey *mkey, u32 actual)
 {
 	u64 below = (1ull << mkey->page_shift) - 1;

@@ -8,7 +8,7 @@
 #include "requester.h"
 #include "responder.h"
 
-/* What an adapter can, in roce_cap.qp_ts_format, and what a QP wants. */
+/* Supported formats in roce_cap.qp_ts_format, and the one that a QP requests. */
 enum { TIMESTAMPS_FREE_RUNNING = 0, TIMESTAMPS_REAL_TIME = 1 };
 enum { TIMESTAMP_FREE_RUNNING = 0, TIMESTAMP_DEFAULT = 1, TIMESTAMP_REAL_TIME = 2 };
 
@@ -34,7 +34,7 @@ enum transition_bit {
 	RTS_AGAIN = 1 << 4, SQ_ERROR_TO_RTS = 1 << 5, SQ_DRAINED_TO_RTS = 1 << 6,
 };
 
-/* Their answers have no word on the connection's options. */
+/* Their outputs lack the word with the connection's options. */
 #define WITHOUT_ECE	(SQ_ERROR_TO_RTS | SQ_DRAINED_TO_RTS)
 
 static const struct transition {
@@ -42,7 +42,7 @@ static const struct transition {
 	enum transition_bit bit;
 	enum qp_state from;
 	enum qp_state to;
-	u32 optional;		/* bits of opt_param_mask it may carry */
+	u32 optional;		/* bits of opt_param_mask that it may carry */
 } transitions[] = {
 	{ MLX5_CMD_OP_RST2INIT_QP, TO_INIT, QP_RESET, QP_INIT,
 	  OPT_LAG_AFFINITY | OPT_COUNTER_SET | OPT_ACCESS | OPT_PKEY_INDEX | OPT_PORT | OPT_Q_KEY },
@@ -61,7 +61,7 @@ static const struct transition {
 	  OPT_ACCESS | OPT_RNR_TIMEOUT | OPT_Q_KEY },
 };
 
-/* Which transition must, or by which option may, set a field of the context. */
+/* Fields of the context that a transition must set, or may set with an option. */
 static const struct attribute {
 	u32 bit;
 	u32 bits;
@@ -145,7 +145,7 @@ static enum command_status find_parts(struct command *cmd, struct qp *qp)
 	return STATUS_OK;
 }
 
-/* The receive queue lies first in the buffer, the send queue behind it. */
+/* The receive queue is first in the buffer, followed by the send queue. */
 static enum command_status set_up_queues(struct command *cmd, struct qp *qp)
 {
 	const u8 *c = qp->context;
@@ -232,7 +232,7 @@ static bool room_known(u32 mode, u32 of_32, u32 of_64, const struct cq *cq)
 	return mode == of_32 || (mode == of_64 && cq && cq->cqe_bytes > CQE_BYTES);
 }
 
-/* Data in completions: for services that have it, as far as the queue's entries have room. */
+/* Data in completions: for services that support it, if it fits into the queue's entries. */
 static bool completion_data_known(const struct qp *qp)
 {
 	u32 received = GET(qpc, qp->context, cs_res), read = GET(qpc, qp->context, cs_req);
@@ -248,8 +248,8 @@ static bool completion_data_known(const struct qp *qp)
 }
 
 /*
- * Enhanced connection establishment: which of the options that are asked for there are;
- * all of them where none is. Here they are bits without effect.
+ * Enhanced connection establishment: the supported ones of the requested options; all of them if
+ * none is requested. Here they are bits without effect.
  */
 static u32 ece_granted(u32 asked)
 {
@@ -301,7 +301,7 @@ static void set_counters(struct qp *qp, u8 *c)
 	SET(qpc, c, sw_rq_counter, be32_at(records) & 0xffff);
 }
 
-/* Why it failed, where the adapter tells. Return: false where it does not. */
+/* Why it failed, if the adapter reports that. Return: false if not. */
 static bool set_failure(struct command *cmd, const struct qp *qp)
 {
 	u8 *extension = AT(query_qp_out, cmd->out, qp_pas_or_qpc_ext_and_pas);
@@ -347,13 +347,13 @@ static void copy_attributes(struct qp *qp, const u8 *from, enum transition_bit b
 		       AT(qpc, from, primary_address_path.rgid_rip), GID_BYTES);
 }
 
-/* Datagrams have their addresses with them, and the registration QP sends nothing. */
+/* Datagrams carry their addresses, and the registration QP sends nothing. */
 static bool has_address(const struct qp *qp)
 {
 	return qp->service == SERVICE_RC || qp->service == SERVICE_UC || qp->service == SERVICE_XRC;
 }
 
-/* Set 0 is there for who counts into none. */
+/* Set 0 exists for those that use no counter set. */
 static bool counter_set_known(struct device *dev, u32 number)
 {
 	return !number || object_find(&dev->objects, OBJ_Q_COUNTER, number);
@@ -386,7 +386,7 @@ static enum command_status check_attributes(struct command *cmd, const struct qp
 	return STATUS_OK;
 }
 
-/* The options that a service has a meaning for. */
+/* Options that are defined for a service. */
 static u32 options_of(const struct qp *qp, enum transition_bit bit)
 {
 	switch (qp->service) {
@@ -404,7 +404,7 @@ static u32 options_of(const struct qp *qp, enum transition_bit bit)
 	}
 }
 
-/* Atomics are those of verbs: extended ones have modes by their size, which is no other. */
+/* Atomics are those of verbs: extended ones have a mode for each size, and no other. */
 static u32 atomic_mode(const struct device *dev)
 {
 	return GET(atomic_caps, dev->caps.current[CAP_ATOMIC], atomic_operations) &

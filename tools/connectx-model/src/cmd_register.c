@@ -13,7 +13,7 @@
 struct access {
 	struct command *cmd;
 	bool write;
-	const u8 *in;		/* the register as the driver gave it */
+	const u8 *in;		/* the register as written by the driver */
 	u8 *out;
 	u32 bytes;
 };
@@ -52,7 +52,7 @@ static void admin_status(struct access *a)
 	SET(paos_reg, a->out, oper_status, port_is_up(port) ? PORT_UP : PORT_DOWN);
 }
 
-/* Priority flow control: kept, without effect, as is that of the whole link. */
+/* Priority flow control: stored, without effect, as is that of the whole link. */
 static void flow_control(struct access *a)
 {
 	struct port *port = &a->cmd->dev->port;
@@ -67,7 +67,7 @@ static void flow_control(struct access *a)
 	SET(pfcc_reg, a->out, pfcrx, port->pfc_heeded);
 }
 
-/* What gives a packet its priority, kept and without effect: a VLAN's, or the DSCP. */
+/* Source of a packet's priority, a VLAN or the DSCP: stored, without effect. */
 static void trust(struct access *a)
 {
 	struct port *port = &a->cmd->dev->port;
@@ -89,14 +89,14 @@ static void dscp_priorities(struct access *a)
 	}
 }
 
-/* Which registers of quality of service there are. */
+/* Supported registers of quality of service. */
 static void service_capabilities(struct access *a)
 {
 	SET(qcam_reg, a->out, qos_access_reg_cap_mask.reg_cap.qpts, 1);
 	SET(qcam_reg, a->out, qos_access_reg_cap_mask.reg_cap.qpdpm, 1);
 }
 
-/* Port counters: of its groups that of IEEE 802.3, and of the extended one a wrong ICRC. */
+/* Port counters: only the group of IEEE 802.3, and wrong ICRCs of the extended one. */
 static void port_counters(struct access *a)
 {
 	const struct device *dev = a->cmd->dev;
@@ -121,7 +121,7 @@ static void port_counters(struct access *a)
 	}
 }
 
-/* Which registers of ports there are, and what they can. */
+/* Supported registers of ports, and their features. */
 static void port_capabilities(struct access *a)
 {
 	u8 *features = AT(pcam_reg, a->out, feature_cap_mask);

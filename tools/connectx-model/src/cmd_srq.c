@@ -14,7 +14,7 @@
 #define RMP_READY		1
 #define MAX_STRIDE_LOG		9
 
-/* An XRC queue is nobody's own: a QP may be in the middle of a message for it. */
+/* An XRC queue belongs to no QP: one may be in the middle of a message for it. */
 static void forget(struct srq *srq)
 {
 	struct object *object;
@@ -47,7 +47,7 @@ static struct srq *new_srq(struct command *cmd)
 	return srq;
 }
 
-/* Give a prepared queue its buffer and number, or throw it away. */
+/* Give a prepared queue its buffer and number, or free it. */
 static enum command_status finish(struct command *cmd, struct srq *srq, enum object_kind kind,
 				  struct ring_layout *layout)
 {

@@ -28,7 +28,7 @@ enum {
 #define ENTRY_TYPE_PCIE		7
 #define OWNED_BY_DEVICE		1
 
-/* Why a command could not even be read, in bits 7:1 of the entry's status. */
+/* Reasons why a command could not even be read, in bits 7:1 of the entry's status. */
 enum delivery {
 	DELIVERY_OK = 0x0, DELIVERY_TOKEN = 0x2, DELIVERY_BLOCK_NUMBER = 0x3,
 	DELIVERY_OUT_PTR = 0x4, DELIVERY_IN_PTR = 0x5, DELIVERY_IN_LENGTH = 0x7,
@@ -307,7 +307,7 @@ void command_execute(struct device *dev, const u8 *in, u32 in_bytes, u8 *out, u3
 	tell(&cmd, status);
 }
 
-/* A command that is being carried: both of its halves, in the model's memory. */
+/* A command in transfer: input and output, in the model's memory. */
 struct carried {
 	u8 *in;
 	u8 *out;
@@ -383,9 +383,7 @@ static enum delivery run_entry(struct device *dev, u8 *entry)
 	return result;
 }
 
-/* The slot stays the device's: whoever waits for its answer waits for ever, or until
- * command_answer_lost().
- */
+/* The slot remains the device's: its answer never comes, unless command_answer_lost() is called. */
 static bool lose_on_demand(struct device *dev, u32 slot, const u8 *entry)
 {
 	struct demand *loss = &dev->commands.loss;
@@ -402,7 +400,7 @@ static u8 *entry_of(struct device *dev, u32 slot)
 	return dma_at(&dev->dma, dev->commands.base + slot * ENTRY_BYTES, ENTRY_BYTES);
 }
 
-/* The slot is the driver's again. */
+/* The driver owns the slot again. */
 static void hand_back(struct device *dev, u32 slot, u8 *entry, enum delivery result,
 		      bool by_event)
 {
@@ -427,7 +425,7 @@ static void run_slot(struct device *dev, u32 slot)
 	}
 	if (lose_on_demand(dev, slot, entry))
 		return;
-	/* How it completes is fixed now: the command may create the EQ. */
+	/* How it completes is decided before, as the command may create the EQ. */
 	by_event = eq_wanted(dev, EVENT_COMMAND);
 	result = run_entry(dev, entry);
 	if (result)
@@ -436,7 +434,7 @@ static void run_slot(struct device *dev, u32 slot)
 	hand_back(dev, slot, entry, result, by_event);
 }
 
-/* They have failed, which whoever still waits is told; what a mailbox was may be somebody else's. */
+/* They fail, and waiting callers are told so; their mailboxes may have been reused. */
 u32 command_answer_lost(struct device *dev)
 {
 	u32 slots = dev->commands.lost_slots, slot, count = 0;

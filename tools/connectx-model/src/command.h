@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The firmware command interface: a queue of 64-byte entries in guest memory,
- * mailboxes for what does not fit, a table with one function for each command.
+ * The firmware command interface: a queue of 64-byte entries in guest memory, mailboxes for what
+ * does not fit, and a table with one function for each command.
  */
 #ifndef CONNECTX_COMMAND_H
 #define CONNECTX_COMMAND_H
@@ -37,7 +37,7 @@ enum command_status {
 	STATUS_BAD_SIZE		= 0x40,
 };
 
-/* A command being executed. @in and @out hold all of it, header included. */
+/* A command being executed. @in and @out are complete, with headers. */
 struct command {
 	struct device *dev;
 	const struct command_row *row;	/* NULL: there is no such command */
@@ -48,33 +48,33 @@ struct command {
 	u16 opcode;
 	u16 op_mod;
 	u32 syndrome;
-	bool demanded;		/* it is refused because somebody wanted that */
+	bool demanded;		/* its refusal was requested */
 	char note[160];		/* for the trace */
 };
 
-/* The Nth command of an opcode from now on, and so many of it in all. */
+/* The Nth command of an opcode from now on, and how many in all. */
 struct demand {
 	u16 opcode;
-	u32 left;		/* 1: the next one; 0: nothing is demanded */
+	u32 left;		/* 1: the next one; 0: none */
 	u32 times;
-	u64 done;		/* how many were, ever */
+	u64 done;		/* how many were affected, ever */
 };
 
 #define COMMAND_LOG	256u
 
 struct command_queue {
 	u64 base;
-	struct demand refusal;		/* it does nothing but answer with */
+	struct demand refusal;		/* these only return refusal_status */
 	u8 refusal_status;		/* enum command_status */
-	struct demand loss;		/* it is never executed, nor answered */
+	struct demand loss;		/* these are neither executed nor answered */
 	struct demand request_loss;	/* of UMR requests, which are no commands */
 	u16 log[COMMAND_LOG];	/* opcodes, a ring */
 	u64 logged;		/* how many, ever: executed or refused */
-	u64 told;		/* of these the control socket has heard */
+	u64 told;		/* how many of these the control socket has reported */
 	u8 interface_state;	/* of the init segment: 0 full driver, 1 disabled */
 	u32 hung_slots;
 	u32 lost_slots;
-	u64 due_ns[1 << COMMAND_SLOTS_LOG];	/* when a slot is executed; 0: none waits */
+	u64 due_ns[1 << COMMAND_SLOTS_LOG];	/* when a slot is executed; 0: not pending */
 	u64 executed;
 	u64 failed;
 };
@@ -89,54 +89,54 @@ struct command_row {
 	const struct ifc_field *in_fields;
 	const struct ifc_field *out_fields;
 	enum command_status (*execute)(struct command *cmd);
-	u8 kind;		/* enum object_kind, of those that only add or destroy one */
-	u16 number_bit;		/* where the input names the one to destroy */
+	u8 kind;		/* enum object_kind, for those that only create or destroy one */
+	u16 number_bit;		/* where the input has the number of the one to destroy */
 	u16 number_bits;
 };
 
-/* Another one has come of what is demanded. Return: it is one that is meant. */
+/* Another one of this kind has occurred. Return: true if it is one of those requested. */
 bool demand_meets(struct demand *demand);
 
-/* The driver rang for the slots in @vector. */
+/* The driver rang the doorbell for the slots in @vector. */
 void command_doorbell(struct device *dev, u32 vector);
 
-/* Answer what was lost, without executing it. Return: how many commands. */
+/* Answer lost commands, without executing them. Return: how many. */
 u32 command_answer_lost(struct device *dev);
 
-/* Execute what has waited for as long as this device's commands are to take. */
+/* Execute commands that have waited for this device's latency. */
 void command_due(struct timer *timer);
 
 /**
  * command_execute - Run one command on memory of the caller
  *
- * For the queue, and for the fuzzer, which has no queue.
+ * Used by the queue, and by the fuzzer, which has no queue.
  */
 void command_execute(struct device *dev, const u8 *in, u32 in_bytes, u8 *out, u32 out_bytes);
 
 const char *command_name(u16 opcode);
 
-/* Return: 0 where no command has this name. */
+/* Return: 0 if no command has this name. */
 u16 command_opcode(const char *name);
 
-/* Has the command a meaning for this op_mod? */
+/* Is this op_mod defined for the command? */
 bool command_knows_op_mod(u16 opcode, u16 op_mod);
 
-/* Remember why and return the status. */
+/* Record the reason and return the status. */
 enum command_status command_fail(struct command *cmd, enum command_status status,
 				 enum syndrome syndrome);
 void command_note(struct command *cmd, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* What most commands do: name an object, create one, destroy one. */
+/* The functions of most commands: look up an object, create one, destroy one. */
 enum command_status command_add(struct command *cmd, int kind, struct object *object);
 enum command_status command_destroy(struct command *cmd, int kind, u32 id);
 
-/* The fields of a command's input, up to one without a name. Return: NULL: no such command. */
+/* A command's input fields, the last one without a name. Return: NULL: no such command. */
 const struct ifc_field *command_in_fields(u16 opcode);
 
 /*
- * Print what a list of page addresses says besides where the pages are: how many there
- * are, and which bits stand below the smallest page in any and in all of them.
+ * Print a list of page addresses, apart from the locations of the pages: their number, and the bits
+ * below the smallest page that are set in any and in all of them.
  */
 void command_trace_pages(const u8 *list, u32 entries);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of commands. One row: name, layout in mlx5_ifc.h, function, and the
- * state of the HCA it needs. How to add a command is told in README.md.
+ * The table of commands. A row has name, layout in mlx5_ifc.h, function, and the state of the HCA
+ * it needs. For how to add a command see README.md.
  */
 #include <stddef.h>
 #include <string.h>
@@ -27,10 +27,10 @@
 #define COMMAND(name, layout, function, state)				\
 	COMMAND_LEAST(name, layout, function, state, IFC_BYTES(layout##_out))
 
-/* Most commands: named as their layout and their function are, for a running HCA. */
+/* Most commands: named like their layout and their function, for a running HCA. */
 #define RUNNING(name, same)	COMMAND(name, same, same, HCA_RUNNING)
 
-/* Objects that are nothing but their number, and the end of any, whose number @field has. */
+/* Objects that are just a number, and the destruction of any object, whose number is in @field. */
 #define ADDS(name, layout, object)					\
 	{								\
 		ROW(name, layout, add_object, HCA_RUNNING, IFC_BYTES(layout##_out)), \
@@ -45,7 +45,7 @@
 		.number_bits = IFC_WIDTH(layout##_in, field),		\
 	}
 
-/* The answer has grown: an older driver asks for the queue pair's context alone. */
+/* The output has grown: an older driver only reads the queue pair's context. */
 #define QUERY_QP_LEAST	(IFC_OFFSET(query_qp_out, qpc) + IFC_BYTES(qpc))
 
 const struct command_row command_table[] = {
@@ -64,7 +64,7 @@ const struct command_row command_table[] = {
 	COMMAND(MANAGE_PAGES, manage_pages, manage_pages, HCA_ENABLED),
 	COMMAND(ACCESS_REG, access_register, access_register, HCA_ENABLED),
 	COMMAND(NOP, nop, nothing, HCA_ENABLED),
-	/* Handles without much behind them */
+	/* Plain handles */
 	ADDS(ALLOC_PD, alloc_pd, OBJ_PD),
 	DESTROYS(DEALLOC_PD, dealloc_pd, OBJ_PD, pd),
 	ADDS(ALLOC_UAR, alloc_uar, OBJ_UAR),
@@ -179,8 +179,8 @@ _Static_assert(ARRAY_SIZE(command_table) <= COMMAND_ROWS_MAX, "each row is count
 const u32 command_table_rows = ARRAY_SIZE(command_table);
 
 /*
- * Commands that have a meaning for other op_mods than 0. Where it is a kind of capability
- * they judge it themselves.
+ * Commands for which op_mods other than 0 are defined. If it is a kind of capability they check it
+ * themselves.
  */
 static const struct {
 	u16 opcode;

@@ -8,7 +8,7 @@
 #define COMMAND_FUNCTION(name) \
 	enum command_status command_##name(struct command *cmd)
 
-/* command.c: with the kind of object in the row */
+/* command.c: uses the kind of object in the row */
 COMMAND_FUNCTION(add_object);
 COMMAND_FUNCTION(destroy_object);
 

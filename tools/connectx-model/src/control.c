@@ -15,7 +15,7 @@
 
 #define LINE_BYTES	4096
 #define NS_PER_US	1000ull
-#define PAGE_REQUEST_COUNT	4	/* where an event has it, behind the function */
+#define PAGE_REQUEST_COUNT	4	/* where an event has it, after the function */
 
 static int listen_fd = -1;
 static struct client {
@@ -44,7 +44,7 @@ bool control_listen(const char *path)
 	return true;
 }
 
-/* The text after "key": in a line, or NULL. Enough for flat objects. */
+/* The text after "key": in a line, or NULL. Sufficient for flat objects. */
 static const char *value_of(const char *line, const char *key)
 {
 	char quoted[64];
@@ -74,7 +74,7 @@ static u64 number_of(const char *line, const char *key, u64 otherwise)
 	return strtoull(text, NULL, 0);
 }
 
-/* A text without quotes in it. Return: false where there is none, or it is too long. */
+/* A text that contains no quotes. Return: false if there is none, or it is too long. */
 static bool text_of(const char *line, const char *key, char *to, size_t room)
 {
 	const char *text = value_of(line, key);
@@ -151,7 +151,7 @@ static void answer_counters(struct request *r)
 	answer_number(r, "violations", violation_count());
 }
 
-/* How often each was executed since the model began, refused ones included */
+/* How often each command was executed since the model started, including refused ones */
 static void answer_commands(struct request *r)
 {
 	const u64 *executed = r->dev->counters.work.commands;
@@ -191,7 +191,7 @@ static void set_fatal(struct request *r)
 	r->dev->faults.health_syndrome = number_of(r->line, "syndrome", 1);
 }
 
-/* What was rung for while firmware hung is executed when it goes on. */
+/* Doorbells rung while firmware hung are handled when it continues. */
 static void set_hang(struct request *r)
 {
 	u32 slots = r->dev->commands.hung_slots;
@@ -203,19 +203,19 @@ static void set_hang(struct request *r)
 	command_doorbell(r->dev, slots);
 }
 
-/* How long each command takes from now on, also after a reset. */
+/* Execution time of each command from now on, also after a reset. */
 static void set_latency(struct request *r)
 {
 	r->dev->command_latency_ns = number_of(r->line, "us", 0) * NS_PER_US;
 }
 
-/* How long the flush of each request of a QP in error takes, of those that fail from now on. */
+/* Time to flush each request of a QP in error, for those that fail from now on. */
 static void set_flush(struct request *r)
 {
 	r->dev->flush_ns = number_of(r->line, "us", 0) * NS_PER_US;
 }
 
-/* Firmware asks the driver for memory, or with a negative count to take some back. */
+/* Firmware requests memory from the driver, or with a negative count returns some. */
 static void request_pages(struct request *r)
 {
 	u8 data[EQE_DATA_BYTES] = { 0 };
@@ -234,7 +234,7 @@ static void raise_event(struct request *r)
 			   number_of(r->line, "number", 0));
 }
 
-/* A send queue stops, of the adapter's own accord: no command leads there. */
+/* A send queue is drained by the adapter itself: there is no command for it. */
 static void drain(struct request *r)
 {
 	struct qp *qp = qp_find(r->dev, number_of(r->line, "number", 0));
@@ -248,7 +248,7 @@ static void unplug(struct request *r)
 	r->dev->faults.gone = true;
 }
 
-/* As after power on: the guest finds it when it looks. */
+/* As after power on: the guest notices when it looks. */
 static void plug(struct request *r)
 {
 	r->dev->faults.gone = false;
@@ -260,7 +260,7 @@ static void set_demand(struct demand *demand, const char *line)
 	demand->times = number_of(line, "times", 1);
 }
 
-/* Without an opcode nothing is refused any more. */
+/* Without an opcode no command is refused any more. */
 static void set_refusal(struct request *r)
 {
 	struct command_queue *commands = &r->dev->commands;
@@ -310,7 +310,7 @@ static void set_loss(struct request *r)
 	answer_lost(r);
 }
 
-/* Names of the commands since it was last asked; the oldest may be lost. */
+/* Names of the commands since the last call; the oldest may be lost. */
 static void answer_log(struct request *r)
 {
 	struct command_queue *commands = &r->dev->commands;
@@ -331,7 +331,7 @@ static void answer_log(struct request *r)
 	answer_text(r, "\"");
 }
 
-/* What is printed from now on, behind a line that tells the parts of a log apart. */
+/* Topics printed from now on, after a line that separates parts of the log. */
 static void set_trace(struct request *r)
 {
 	char text[64];

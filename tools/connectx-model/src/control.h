@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The control socket: one JSON object a line in, one a line out. */
+/* The control socket: one JSON object per line, for requests and answers. */
 #ifndef CONNECTX_CONTROL_H
 #define CONNECTX_CONTROL_H
 

@@ -6,7 +6,7 @@
 #include "trace.h"
 
 #define LINK_MBPS		100000.0
-#define RATE_PERIOD_NS		1000000ull	/* between two raises of the rate */
+#define RATE_PERIOD_NS		1000000ull	/* between two increases of the rate */
 #define ALPHA_ONE		1023.0
 #define GAIN_ONE		1024.0
 #define NS_PER_US		1000ull

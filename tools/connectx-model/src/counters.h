@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Everything that is counted, and congestion control, which lives on counts. */
+/* All counters, and congestion control, which depends on them. */
 #ifndef CONNECTX_COUNTERS_H
 #define CONNECTX_COUNTERS_H
 
@@ -58,12 +58,12 @@ struct traffic {
 	u64 bytes;
 };
 
-/* What a driver costs: of queue pairs; a network interface's queues are not in it. */
+/* The cost of a driver: for queue pairs; a network interface's queues are not included. */
 struct work_counters {
 	u64 requests;		/* fetched from send queues */
 	u64 doorbells;		/* rung for them */
-	u64 register_writes;	/* to pages of UARs, doorbells among them */
-	u64 stretches;		/* of memory, that keys led to: one a page at most */
+	u64 register_writes;	/* to pages of UARs, including doorbells */
+	u64 stretches;		/* of memory, mapped by keys: one per page at most */
 	u64 completions;
 	u64 arms;		/* of any completion queue */
 	u64 completion_events;	/* of any completion queue */
@@ -97,7 +97,7 @@ void count_traffic(struct device_counters *counters, enum traffic_direction dire
 /* DCQCN, annex A17: what the driver sets with MODIFY_CONG_PARAMS. */
 struct congestion {
 	bool reaction_enabled;		/* this end slows down */
-	bool notification_enabled;	/* this end tells the other */
+	bool notification_enabled;	/* this end notifies the other */
 	u8 reaction[256];		/* cong_control_r_roce_ecn_rp */
 	u8 notification[256];		/* cong_control_r_roce_ecn_np */
 };
@@ -105,13 +105,13 @@ struct congestion {
 void congestion_init(struct congestion *congestion);
 bool congestion_enabled(struct device *dev);
 
-/* A packet came marked: tell its sender, not too often. */
+/* A marked packet arrived: notify its sender, at a limited rate. */
 void congestion_seen(struct qp *qp);
 
-/* A CNP came: slow down. */
+/* A CNP arrived: slow down. */
 void congestion_notified(struct qp *qp);
 
-/* Account for a packet, and ask whether the next one may leave now. */
+/* Account for a packet, and tell whether the next one may be sent now. */
 void rate_charge(struct qp *qp, u32 bytes);
 bool rate_allows(struct qp *qp);
 

@@ -69,7 +69,7 @@ static bool is_full(struct cq *cq)
 	return !cq->overrun_ignored && cq_outstanding(cq) >> cq->log_size;
 }
 
-/* The last byte makes an entry the driver's, so it is written last. */
+/* The last byte passes the entry to the driver, so it is written last. */
 static bool write_entry(struct cq *cq, struct ring *ring, u32 log_size, const u8 *cqe,
 			const u8 *before)
 {

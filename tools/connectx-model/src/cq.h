@@ -9,7 +9,7 @@
 #define CQE_BYTES	64
 #define CQE_HALF	32
 
-/* In the last byte of an entry: the data is in it, or before it. */
+/* In the last byte of an entry: data is in it, or before it. */
 #define CQE_HAS_DATA_32	0x04
 #define CQE_HAS_DATA_64	0x08
 
@@ -18,7 +18,7 @@ enum cqe_opcode {
 	CQE_RESIZE = 5, CQE_REQUEST_ERROR = 13, CQE_RESPONSE_ERROR = 14,
 };
 
-/* Completion error syndromes, as the driver turns them into ib_wc_status. */
+/* Completion error syndromes, which the driver translates to ib_wc_status. */
 enum cqe_syndrome {
 	CQE_OK			= 0x00,
 	CQE_LOCAL_LENGTH	= 0x01,
@@ -72,24 +72,23 @@ struct cq *cq_find(struct device *dev, u32 cqn);
 
 /**
  * cq_post - Add an entry
- * @cqe: complete but for the owner bit; the opcode is in the high half of its
- *	last byte
- * @solicited: the sender asked for an event, or this is an error
+ * @cqe: complete but for the owner bit; the opcode is in the high half of its last byte
+ * @solicited: the sender requested an event, or this is an error
  */
 void cq_post(struct cq *cq, const u8 cqe[CQE_BYTES], bool solicited);
 
 /*
- * The same for an entry that has the data of a message with it: in its own first half, or
- * up to 64 bytes in the half of an entry of 128 bytes that is before it.
+ * Likewise for an entry with a message's data: in its own first half, or up to 64 bytes in the
+ * preceding half of an entry of 128 bytes.
  */
 void cq_post_with_data(struct cq *cq, const u8 cqe[CQE_BYTES], bool solicited, const u8 *data,
 		       u32 bytes);
 void cq_doorbell(struct device *dev, u32 uar, u32 word, u32 cqn);
 
-/* Tell the driver where the old buffer ends and go on in @ring. */
+/* Mark the end of the old buffer for the driver and continue in @ring. */
 void cq_resize(struct cq *cq, struct ring *ring, u32 log_size);
 
-/* Entries that the driver has not taken yet. */
+/* Entries that the driver has not polled yet. */
 u32 cq_outstanding(struct cq *cq);
 void cq_destroy(struct object *object);
 void cq_moderation_expired(struct timer *timer);

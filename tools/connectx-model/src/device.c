@@ -12,7 +12,7 @@
 #define COMMAND_REVISION	5u
 #define BASE_MASK		(~0xfffull)
 #define POLL_NS			5000000ull
-#define HEALTH_RESET_FLOW	0x80000000u	/* the driver is to reset the function */
+#define HEALTH_RESET_FLOW	0x80000000u	/* the driver must reset the function */
 #define SOFTWARE_RESET_SUPPORTED	0x40000000u
 #define HEALTH_TICK_NS		100000000ull
 

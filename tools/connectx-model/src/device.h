@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One adapter: everything that belongs to one PCI function. */
+/* One adapter: the state of one PCI function. */
 #ifndef CONNECTX_DEVICE_H
 #define CONNECTX_DEVICE_H
 
@@ -19,10 +19,10 @@
 
 enum hca_state { HCA_DISABLED, HCA_ENABLED, HCA_RUNNING };
 
-/* Faults that the control socket provokes. */
+/* Faults provoked through the control socket. */
 struct faults {
 	bool gone;		/* surprise removal: reads return all ones */
-	bool hung;		/* commands are taken and never answered */
+	bool hung;		/* commands are accepted but never answered */
 	u8 health_syndrome;	/* shown in the health buffer */
 };
 
@@ -42,15 +42,15 @@ struct device {
 	struct pages pages;
 	struct vport vport;
 	struct port port;
-	struct lag lag;			/* the master's counts */
+	struct lag lag;			/* that of the master is used */
 	struct steering steering;
 	struct device_counters counters;
 	struct congestion congestion;
 	struct faults faults;
 	u64 command_latency_ns;		/* 0: commands are executed at once */
-	u64 flush_ns;			/* that each request of a QP in error takes */
+	u64 flush_ns;			/* time to flush each request of a QP in error */
 	struct timer command_timer;
-	struct timer poll_timer;	/* looks at doorbell records nobody rings for */
+	struct timer poll_timer;	/* polls records updated without a doorbell */
 	struct list ready;		/* QPs with something to send */
 	struct list error_queues;	/* QPs in error whose queues may still grow */
 	u32 gsi_qpn;			/* the QP that answers to number 1 */
@@ -58,10 +58,10 @@ struct device {
 
 void device_init(struct device *dev, u32 index);
 
-/* Function level reset: as after power on. */
+/* Function level reset: the state as after power on. */
 void device_reset(struct device *dev);
 
-/* Some of the pending work. */
+/* Do some of the pending work. */
 void device_work(struct device *dev);
 bool device_has_work(const struct device *dev);
 

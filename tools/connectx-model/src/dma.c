@@ -22,7 +22,7 @@ int dma_add(struct dma *dma, u64 iova, u64 bytes, int fd, u64 offset, bool writa
 		return -ENOSPC;
 	region = &dma->region[dma->count];
 	*region = (struct dma_region){ .iova = iova, .bytes = bytes };
-	/* A read-only region is never a target of ours: leave it unmapped. */
+	/* We never write to a read-only region: leave it unmapped. */
 	if (fd >= 0 && writable) {
 		region->host = mmap(NULL, bytes, protection, MAP_SHARED, fd, offset);
 		if (region->host == MAP_FAILED)

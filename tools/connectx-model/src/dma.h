@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Guest memory: what the virtual machine lets the device reach by DMA. */
+/* Guest memory that the virtual machine lets the device access by DMA. */
 #ifndef CONNECTX_DMA_H
 #define CONNECTX_DMA_H
 
@@ -32,7 +32,7 @@ void dma_remove_all(struct dma *dma);
 /**
  * dma_at - Host address of a guest range
  *
- * Return: NULL when not all of the range is inside one mapped region.
+ * Return: NULL unless the whole range is inside one mapped region.
  */
 void *dma_at(struct dma *dma, u64 iova, u64 bytes);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Event queues: how the device tells the driver that something happened. */
+/* Event queues: how the device notifies the driver. */
 #ifndef CONNECTX_EQ_H
 #define CONNECTX_EQ_H
 
@@ -41,10 +41,10 @@ struct eq {
 	u64 events[4];
 };
 
-/* Is there an EQ that takes this type? */
+/* Is there an EQ for this type? */
 bool eq_wanted(struct device *dev, u32 type);
 
-/* Put an event into the EQ that asked for its type. */
+/* Put an event into the EQ for its type. */
 void event_raise(struct device *dev, u32 type, u32 subtype, const u8 data[EQE_DATA_BYTES]);
 
 /* An event about a QP, RQ, SQ or SRQ. */

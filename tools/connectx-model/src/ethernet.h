@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The network interface: send and receive queues, and what leads to them. */
+/* The network interface: send and receive queues, and the objects that lead to them. */
 #ifndef CONNECTX_ETHERNET_H
 #define CONNECTX_ETHERNET_H
 
@@ -65,7 +65,7 @@ struct rq *rq_find(struct device *dev, u32 number);
 
 void sq_doorbell(struct sq *sq);
 
-/* A frame from the wire that is not RoCE, or is none of ours. */
+/* A frame from the wire that is not RoCE, or not addressed to our RoCE. */
 void ethernet_receive(struct device *dev, const u8 *frame, u32 bytes, u32 source_td);
 void sq_destroy(struct object *object);
 void rq_destroy(struct object *object);

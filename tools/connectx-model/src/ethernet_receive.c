@@ -56,7 +56,7 @@ void tis_destroy(struct object *object)
 	free(tis);
 }
 
-/* What the hash and the checksum need to know of a frame. */
+/* Fields of a frame for the hash and the checksum. */
 struct incoming {
 	const u8 *frame;
 	u32 bytes;
@@ -64,7 +64,7 @@ struct incoming {
 	u16 vlan;
 	bool vlan_valid;
 	const u8 *l3;
-	u32 l3_bytes;		/* as the IP header says; 0: not IP */
+	u32 l3_bytes;		/* from the IP header; 0: not IP */
 	u8 version;
 	u8 protocol;
 	const u8 *l4;		/* NULL: fragment, or neither TCP nor UDP */
@@ -163,7 +163,7 @@ static u32 hash_of(const struct tir *tir, const struct incoming *in)
 	return toeplitz(key, data, bytes);
 }
 
-/* A TIR may refuse what its own transport domain sent. */
+/* A TIR may reject frames sent from its own transport domain. */
 static bool blocked(const struct tir *tir, const struct incoming *in)
 {
 	u32 block = GET(tirc, tir->context, self_lb_block);
@@ -285,13 +285,13 @@ void ethernet_receive(struct device *dev, const u8 *frame, u32 bytes, u32 source
 	struct rq *rq;
 	u32 i, hash;
 
-	/* The address filter is for the wire; steering decides about loopback. */
+	/* The address filter is for the wire; for loopback steering decides. */
 	if (bytes < 18 || (!source_td && !vport_takes(&dev->vport, frame)))
 		return;
 	examine(frame, bytes, &in);
 	in.source_td = source_td;
 	steering_walk(dev, FLOW_NIC_RECEIVE, frame, bytes, &result);
-	/* What one's own queues sent has come only if somebody wants it. */
+	/* Frames sent by its own queues only count as received if a queue takes them. */
 	if (!source_td || result.tirs)
 		count_traffic(&dev->counters, COUNT_RX, COUNT_ETHERNET, frame, bytes);
 	trace(TRACE_PACKET, "dev%u Ethernet frame of %u bytes to %u TIRs", dev->index, bytes,

@@ -30,10 +30,10 @@ enum { ETH_CS_FLAGS = 20, ETH_MSS = 22, ETH_INLINE_SIZE = 28, ETH_INLINE = 30, E
 struct outgoing {
 	u8 data[MAX_FRAME_BYTES];
 	u32 bytes;
-	u32 header;		/* bytes that were given inline */
+	u32 header;		/* bytes provided inline */
 };
 
-/* Where the headers of a frame are. */
+/* Offsets of the headers of a frame. */
 struct headers {
 	u32 l3;
 	u32 l4;
@@ -133,7 +133,7 @@ static void insert_vlan(struct outgoing *out, u16 tag)
 	out->bytes += 4;
 }
 
-/* One segment of a large TCP send: the headers again, changed, and a part. */
+/* One segment of a large TCP send: the adapted headers, and a part of the data. */
 static void send_segment(struct sq *sq, const struct outgoing *out, const struct headers *h,
 			 u32 offset, u32 part, bool last)
 {
@@ -252,7 +252,7 @@ static enum cqe_syndrome execute(struct sq *sq, const u8 *wqe, u32 bytes)
 		return CQE_OK;
 	case WQE_SEND:
 	case WQE_LSO:
-		/* A queue without a TIS is for what stays inside. */
+		/* A queue without a TIS is for frames that stay inside. */
 		if (bytes < ETH_DATA || !sq->tis)
 			return CQE_LOCAL_QP_OP;
 		return send_frame(sq, wqe, bytes, opcode) ? CQE_OK : CQE_LOCAL_PROTECTION;
@@ -264,7 +264,7 @@ static enum cqe_syndrome execute(struct sq *sq, const u8 *wqe, u32 bytes)
 	return CQE_LOCAL_QP_OP;
 }
 
-/* Return: false when the queue cannot go on. */
+/* Return: false if the queue cannot continue. */
 static bool take_one(struct sq *sq, u16 posted)
 {
 	u32 mask = (1u << sq->log_count) - 1, i, bytes, blocks;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Access to firmware structures by the names the kernel's mlx5_ifc.h gives to
- * their bits. In that header one byte of a C structure stands for one bit of
- * the big-endian structure on the wire, so offsetof() and sizeof() are bit
- * offsets and widths.
+ * Access to firmware structures by the names that the kernel's mlx5_ifc.h gives to their bits. In
+ * that header one byte of a C structure represents one bit of the big-endian structure on the wire,
+ * so offsetof() and sizeof() are bit offsets and widths.
  */
 #ifndef CONNECTX_IFC_H
 #define CONNECTX_IFC_H
@@ -49,7 +48,7 @@ void ifc_set_bits(u8 *base, u32 bit, u32 bits, u64 value);
 	ifc_set_bits((u8 *)(base), IFC_BIT(type, field), IFC_WIDTH(type, field), (value))
 #define AT(type, base, field)	((u8 *)(base) + IFC_OFFSET(type, field))
 
-/* A number of 64 bits in two fields. */
+/* A 64-bit number in two fields. */
 #define SET_HALVES(type, base, field, value)				\
 	do {								\
 		SET(type, base, field##_high, (value) >> 32);		\

@@ -195,8 +195,8 @@ static bool connect_wires(void)
 }
 
 /*
- * Join each adapter for which some other one is named to that one, or say why not.
- * @named: by the joined one's index; @option: that names it
+ * Join each adapter to the one named for it by an option, or report why not.
+ * @named: by index of the joined one; @option: its name
  */
 static bool join_named(const char *const *named, const char *option, const char *refusal,
 		       bool (*join)(struct device *first, struct device *second))
@@ -231,7 +231,7 @@ static bool join_devices(void)
 	       join_named(physical, "virtual-of", "no such function, or virtual", join_function);
 }
 
-/* What poll() watches: for each adapter its guest and its wire, then control. */
+/* File descriptors of poll(): for each adapter its guest and its wire, then control. */
 #define MAX_FDS	(2 * MAX_DEVICES + 1 + CONTROL_CLIENTS)
 
 static u32 collect(struct pollfd *fds)
@@ -272,8 +272,8 @@ static bool any_guest(void)
 }
 
 /*
- * Return: how long poll() may sleep, in milliseconds. Asked for last: the work of one
- * adapter sets timers, and gives another one frames.
+ * Return: how long poll() may sleep, in milliseconds. Called last: the work of one adapter sets
+ * timers, and sends frames to another one.
  */
 static int work(void)
 {
@@ -296,7 +296,7 @@ static void end(int number)
 	told_to_end = 1;
 }
 
-/* That there were any shows that a driver was there at all. */
+/* If there are any, a driver was active. */
 static void sum_up(void)
 {
 	u64 commands = 0;

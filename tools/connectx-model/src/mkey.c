@@ -48,7 +48,7 @@ void mkey_load_context(struct mkey *mkey)
 	mkey->bytes = GET(mkc, c, len);
 	mkey->page_shift = GET(mkc, c, log_page_size);
 	mkey->pd_number = GET(mkc, c, pd);
-	/* Translations come in blocks of 64 bytes, and a physical key has none, whatever was said. */
+	/* Translations are in blocks of 64 bytes; a physical key has none, whatever is given. */
 	mkey->octwords = (GET(mkc, c, translations_octword_size) + 3) & ~3u;
 	if (mkey->mode == MKEY_PHYSICAL)
 		mkey->octwords = 0;

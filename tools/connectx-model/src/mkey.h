@@ -33,15 +33,15 @@ enum mkey_mode { MKEY_PHYSICAL = 0, MKEY_PAGES = 1, MKEY_LIST = 2, MKEY_FIXED_LI
 struct mkey {
 	struct object object;
 	struct object *pd;
-	u8 context[IFC_BYTES(mkc)];	/* which mkey_load_context() takes the fields below from */
+	u8 context[IFC_BYTES(mkc)];	/* mkey_load_context() reads the fields below from it */
 	u32 pd_number;
 	u8 variant;		/* low byte of the key */
 	enum mkey_mode mode;
 	bool free;
 	bool umr_enabled;
 	bool remote_invalidate;
-	bool unbounded;		/* length64: all of memory */
-	bool pages_have_rights;	/* an entry without any is not there */
+	bool unbounded;		/* length64: the whole memory */
+	bool pages_have_rights;	/* an entry without any is not present */
 	bool relaxed_write;
 	bool relaxed_read;
 	u8 rights;
@@ -50,10 +50,10 @@ struct mkey {
 	u64 bytes;
 	u32 page_shift;
 	u32 octwords;		/* size of the translation table */
-	u8 *table;		/* big-endian, as the driver wrote it */
+	u8 *table;		/* big-endian, as written by the driver */
 };
 
-/* Who asks, and for what. */
+/* The requester, and the access that it requests. */
 struct mkey_access {
 	u32 key;
 	u32 pd;
@@ -70,7 +70,7 @@ enum mkey_fault {
 struct mkey *mkey_find(struct device *dev, u32 key);
 void mkey_load_context(struct mkey *mkey);
 
-/* Nobody may use it until a request says otherwise. */
+/* It may not be used until a request enables it. */
 void mkey_invalidate(struct mkey *mkey);
 enum mkey_fault mkey_check(struct device *dev, const struct mkey_access *who, u64 va, u64 bytes);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory that the driver lends to firmware. The model wants it and never uses it. */
+/* Memory that the driver lends to firmware. The model requests it and never uses it. */
 #ifndef CONNECTX_PAGES_H
 #define CONNECTX_PAGES_H
 

@@ -3,10 +3,10 @@
 
 #include "vfio_user.h"
 
-/* Where each capability lies, and the next one. */
+/* Offset of each capability, and of the next one. */
 enum { CAP_PM = 0x40, CAP_EXPRESS = 0x60, CAP_MSIX = 0x9c };
 
-/* The MSI-X table and pending bits lie in the BAR, below the UAR pages. */
+/* The MSI-X table and pending bits are in the BAR, below the UAR pages. */
 #define MSIX_TABLE	0x2000u
 #define MSIX_PENDING	0x3000u
 
@@ -41,7 +41,7 @@ static const struct config_value defaults[] = {
 	{ CAP_MSIX + 8, 4, MSIX_PENDING },
 };
 
-/* What a guest may change, byte by byte. */
+/* Bits that a guest may change, byte by byte. */
 static const struct {
 	u16 first;
 	u16 last;
@@ -60,7 +60,7 @@ void pci_init(struct pci *pci)
 		for (b = 0; b < defaults[i].bytes; b++)
 			pci->config[defaults[i].at + b] = defaults[i].value >> (8 * b);
 	if (pci->is_virtual)
-		pci->config[DEVICE_ID]++;	/* as for each adapter */
+		pci->config[DEVICE_ID]++;	/* the device id of each virtual function */
 }
 
 static bool may_write(u32 at)

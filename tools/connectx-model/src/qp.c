@@ -48,7 +48,7 @@ u8 qp_transport(const struct qp *qp)
 	}
 }
 
-/* An index the driver gave becomes addresses that go into frames. */
+/* Translate an index from the driver to the addresses of frames. */
 static bool route_source(struct device *dev, u8 index, struct roce_route *route)
 {
 	const struct roce_address *address = vport_roce_address(&dev->vport, index);
@@ -96,7 +96,7 @@ static void load_route(struct qp *qp)
 	memcpy(route->dest_gid, AT(ads, path, rgid_rip), GID_BYTES);
 	route->vlan |= GET(ads, path, eth_prio) << 13;
 	route->traffic_class = GET(ads, path, tclass);
-	/* For version 2 the driver gives the DSCP by itself; ECN is the adapter's own. */
+	/* For version 2 the driver gives only the DSCP; the adapter sets ECN. */
 	if (route->l3 != ROCE_L3_GRH)
 		route->traffic_class = GET(ads, path, dscp) << 2 | (route->traffic_class & 3);
 	if (route->l3 != ROCE_L3_GRH && congestion_enabled(qp->dev))
@@ -126,7 +126,7 @@ void qp_load_context(struct qp *qp)
 		     (GET(qpc, c, rwe) ? RIGHT_REMOTE_WRITE : 0) |
 		     (GET(qpc, c, rae) ? RIGHT_REMOTE_ATOMIC : 0);
 	qp->port_affinity = GET(qpc, c, lag_tx_port_affinity);
-	/* Left to the firmware: spread by number. */
+	/* The firmware chooses: spread by number. */
 	if (!qp->port_affinity)
 		qp->port_affinity = qp->object.id % LAG_PORTS + 1;
 	load_route(qp);
@@ -211,7 +211,7 @@ void qp_complete_receive(struct qp *qp, struct cq *cq, u8 *cqe, bool solicited)
 	cq_post(cq, cqe, solicited);
 }
 
-/* User index of the queue a receive came from: the SRQ's, if shared by XRC. */
+/* User index of the queue that a receive came from: the SRQ's, if it is an XRC one. */
 static u32 receive_user_index(struct qp *qp)
 {
 	if (qp->service == SERVICE_XRC && qp->responder.srq)

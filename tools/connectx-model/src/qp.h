@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Queue pairs: state, attributes, and the two halves that work on them. The
- * requester turns work requests into packets and packets back into completions;
- * the responder answers a peer.
+ * Queue pairs: state, attributes, and the two halves that process them. The requester turns work
+ * requests into packets and packets back into completions; the responder answers a peer.
  */
 #ifndef CONNECTX_QP_H
 #define CONNECTX_QP_H
@@ -50,7 +49,7 @@ enum fence_mode {
 
 #define WQE_MAX_SEGMENTS	(WQE_MAX_BYTES / 16)
 
-/* Where a UD send goes. */
+/* Destination of a UD send. */
 struct address_vector {
 	u32 qkey;
 	u32 dest_qpn;
@@ -87,14 +86,14 @@ struct send_op {
 	u8 wqe[WQE_MAX_BYTES];
 	u32 wqe_bytes;
 	/* progress */
-	u8 cqe_data[CQE_BYTES];		/* what came back, if that is where it goes */
-	bool started;			/* has its PSNs */
+	u8 cqe_data[CQE_BYTES];		/* response data, if it goes into the completion */
+	bool started;			/* its PSNs are assigned */
 	bool done;
-	bool lost;			/* on demand: it stays, and what is behind it */
+	bool lost;			/* on demand: it stays in the queue, as do those after it */
 	u64 list_digest;		/* of a lost one: umr_list_digest() */
 	u8 error;			/* enum cqe_syndrome; ends the QP when oldest */
 	u32 first_psn;
-	u32 packets;			/* PSNs it takes */
+	u32 packets;			/* number of PSNs */
 	u32 sent;			/* packets sent in this pass */
 	u32 received;			/* response packets taken */
 };
@@ -106,22 +105,22 @@ struct send_queue {
 	u16 fetched;			/* basic blocks taken so far */
 	u32 held;			/* of them, by ops that are not completed */
 	struct list ops;		/* oldest first; gone when completed */
-	struct send_op *current;	/* next to send, NULL: none */
-	bool draining;			/* the event of SQ_DRAINED is still to come */
+	struct send_op *current;	/* the next one to send, NULL: none */
+	bool draining;			/* SQ_DRAINED has not been raised yet */
 };
 
 struct requester {
 	u32 next_psn;			/* for the next new packet */
 	u32 oldest_psn;			/* not acknowledged yet */
 	/*
-	 * READs and atomics that were begun, up to the oldest request that is not done:
-	 * the peer remembers no more than were advertised, and may be asked again.
+	 * READs and atomics that were started, up to the oldest request that is not done: the peer
+	 * remembers only the advertised number, and may be asked again.
 	 */
 	u32 reads;
 	u8 retries_left;
 	u8 rnr_left;
 	bool rnr_waiting;
-	bool recovering;		/* asked again for what a hole in the answers hid */
+	bool recovering;		/* retransmitted for a hole in the responses */
 	struct timer timer;		/* acknowledge timeout, or RNR wait */
 	u64 allowed_at_ns;		/* rate control: not before */
 };
@@ -130,7 +129,7 @@ struct requester {
 
 enum message_kind { MESSAGE_NONE, MESSAGE_SEND, MESSAGE_WRITE };
 
-/* A READ or atomic that was answered, kept for duplicates. */
+/* An answered READ or atomic, kept for duplicates. */
 struct responder_resource {
 	u32 first_psn;
 	u32 packets;
@@ -138,7 +137,7 @@ struct responder_resource {
 	u64 original;
 };
 
-/* An answer that waits for its turn on the wire. */
+/* An answer that waits to be sent. */
 struct response {
 	struct list link;
 	u8 operation;
@@ -171,7 +170,7 @@ struct responder {
 	struct responder_resource resource[MAX_READS];
 	u32 resources;			/* ever used; the newest max_resources are kept */
 	struct list responses;
-	u32 queued[2];			/* READs and atomics among them: asked once, again */
+	u32 queued[2];			/* READs and atomics of them: new, duplicate */
 };
 
 /* DCQCN, the reaction point: a rate that CNPs lower and time raises. */
@@ -189,14 +188,14 @@ struct rate_control {
 struct qp {
 	struct object object;
 	struct device *dev;
-	struct list ready;		/* in the device's list when there is work */
+	struct list ready;		/* in the device's list if there is work */
 	struct list erring;		/* in the device's list while in error */
 	u8 context[QPC_BYTES];
 	enum qp_service service;
 	enum qp_state state;
 	u32 pd;
 	u32 user_index;
-	u32 ece;			/* options of the connection's establishment */
+	u32 ece;			/* options of enhanced connection establishment */
 	u64 doorbell;
 	u32 uar;
 	bool reserved_lkey;
@@ -208,8 +207,8 @@ struct qp {
 	struct cq *recv_cq;
 	struct srq *srq;
 	bool has_rq;
-	struct timer flush;		/* set while requests are flushed one by one */
-	u8 failure;			/* enum cqe_syndrome that an event has told of */
+	struct timer flush;		/* set while requests are flushed one at a time */
+	u8 failure;			/* enum cqe_syndrome reported by an event */
 	struct send_queue sq;
 	struct recv_queue rq;
 	/* attributes, from the context */
@@ -217,12 +216,12 @@ struct qp {
 	u32 mtu;
 	u32 qkey;
 	u32 deth_sqpn;
-	u8 access;			/* RIGHT_REMOTE_*, what the QP lets a peer do */
+	u8 access;			/* RIGHT_REMOTE_*: access that the QP grants a peer */
 	u8 min_rnr_timer;
 	u8 retry_count;
 	u8 rnr_retry;
 	u8 ack_timeout;
-	u32 max_reads;			/* and atomics, not done: as requester */
+	u32 max_reads;			/* READs and atomics in flight, as requester */
 	u32 max_resources;		/* as responder */
 	u32 counter_set;
 	u32 port_affinity;
@@ -237,34 +236,34 @@ struct qp *qp_find(struct device *dev, u32 qpn);
 /* The driver rang the send doorbell of a QP. */
 void qp_send_doorbell(struct qp *qp);
 
-/* Take attributes from the context into the fields that the data path reads. */
+/* Copy attributes from the context to the fields that the data path reads. */
 void qp_load_context(struct qp *qp);
 
-/* Put the QP in the list of those with something to send. */
+/* Add the QP to the list of those with something to send. */
 void qp_wake(struct qp *qp);
 
-/* Send up to a burst of packets. Return: true when there is more to do now. */
+/* Send up to a burst of packets. Return: true if more can be sent now. */
 bool qp_work(struct qp *qp);
 
-/* It is about to fail, of which no completion can tell: an event does. */
+/* It is about to fail, which no completion can report: raise an event. */
 void qp_failed(struct qp *qp, enum cqe_syndrome why, u32 event);
 
-/* All work requests complete with a flush error, and so will later ones. */
+/* Complete all work requests with a flush error, also later ones. */
 void qp_enter_error(struct qp *qp);
 
 /*
- * The send queue alone fails, of a service that promises nothing to the peer: what was
- * posted is flushed, receiving goes on, and SQERR2RTS_QP ends it.
+ * Only the send queue fails, of a service that guarantees nothing to the peer: posted requests are
+ * flushed, receiving continues, and SQERR2RTS_QP ends this state.
  */
 void qp_enter_sq_error(struct qp *qp);
 
 /*
- * The send queue alone stops: what was begun is finished, which an event tells, and the
- * rest waits for SQD_RTS_QP. Return: false where the QP does not send.
+ * Only the send queue stops: requests in progress are completed, which an event reports, and others
+ * wait for SQD_RTS_QP. Return: false if the QP does not send.
  */
 bool qp_drain(struct qp *qp);
 
-/* Flush the next request of a QP that does so one by one. */
+/* Flush the next request of a QP that flushes one at a time. */
 void qp_flush_next(struct timer *timer);
 
 /* Look for receives posted to a QP in error. */
@@ -272,34 +271,34 @@ void qp_flush_receives(struct qp *qp);
 void qp_reset(struct qp *qp);
 void qp_destroy(struct object *object);
 
-/* The route for a UD send. Return: false when the source address or the rate is not there. */
+/* The route of a UD send. Return: false if the source address or the rate does not exist. */
 bool qp_route_from_av(struct qp *qp, const struct address_vector *av, struct roce_route *route);
 
-/* Put a frame on the wire, by the port of the QP's affinity. */
+/* Send a frame on the wire, on the port of the QP's affinity. */
 void qp_transmit(struct qp *qp, const u8 *frame, u32 bytes);
 
 /* Count in the QP's counter set. */
 void qp_count(struct qp *qp, u32 counter);
 
-/* A rate of an address: none, or one that the capability has. */
+/* Is the rate of an address none, or one that the capability lists? */
 bool qp_rate_known(const struct qp *qp, u32 rate);
 
-/* So much of a message's data its completion may have with it; 0: none. */
+/* Number of data bytes that the completion of a message may contain; 0: none. */
 u32 qp_cqe_room(const struct qp *qp, bool of_request);
 
-/* A completion for a receive, good or bad, in the CQ it belongs to. */
+/* A completion for a receive, successful or not, in its CQ. */
 void qp_complete_receive(struct qp *qp, struct cq *cq, u8 *cqe, bool solicited);
 void qp_receive_error(struct qp *qp, const struct recv_wqe *wqe, enum cqe_syndrome syndrome);
 
-/* Copy to the memory that a receive of @queue names, by the rights of that queue. */
+/* Copy to the memory of a receive of @queue, with the rights of that queue. */
 enum mkey_fault qp_scatter(struct qp *qp, const struct recv_queue *queue,
 			   const struct recv_wqe *wqe, u32 offset, const u8 *from, u32 bytes);
 bool qp_is_reliable(const struct qp *qp);
 
-/* Does it take packets of a peer in its state? */
+/* Does it accept packets of a peer in its state? */
 bool qp_receives(const struct qp *qp);
 
-/* Does it work on requests in its state, be it only those that it has begun? */
+/* Does it process requests in its state, even if only those in progress? */
 bool qp_requests(const struct qp *qp);
 u8 qp_transport(const struct qp *qp);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where a frame from the wire goes: to a queue pair, a group of them, or the netdev. */
+/* Destination of a frame from the wire: a queue pair, a group of them, or the netdev. */
 #include "datagram.h"
 #include "device.h"
 #include "ethernet.h"
@@ -24,7 +24,7 @@ static void to_group(struct device *dev, const struct roce_packet *packet)
 	}
 }
 
-/* Service and opcode must agree, and a connected QP hears its peer only. */
+/* Service and opcode must match, and a connected QP accepts packets of its peer only. */
 static bool for_this_qp(const struct qp *qp, const struct roce_packet *packet)
 {
 	bool connected = qp->service == SERVICE_RC || qp->service == SERVICE_UC ||
@@ -61,7 +61,7 @@ static void to_qp(struct device *dev, const struct roce_packet *packet)
 		responder_receive(qp, packet);
 }
 
-/* Is the frame for the RoCE engine at all? Its addresses decide. */
+/* Is the frame for the RoCE engine? This depends on its addresses. */
 static bool is_ours(struct device *dev, const struct roce_packet *packet)
 {
 	if (packet->route.dest_mac[0] & 1)
@@ -69,7 +69,7 @@ static bool is_ours(struct device *dev, const struct roce_packet *packet)
 	return vport_owns(&dev->vport, packet->route.dest_mac);
 }
 
-/* In switchdev mode the driver's tables leave what comes from the wire to the netdev. */
+/* In switchdev mode the driver's tables send frames from the wire to the netdev. */
 static bool takes_roce(struct device *dev, const u8 *frame, u32 bytes)
 {
 	struct steering_result result;
@@ -82,7 +82,7 @@ static bool takes_roce(struct device *dev, const u8 *frame, u32 bytes)
 	return !result.other_domain;
 }
 
-/* Return: false when the frame is the network interface's. */
+/* Return: false if the frame is for the network interface. */
 static bool receive_roce(struct device *dev, const u8 *frame, u32 bytes)
 {
 	struct roce_packet packet;

@@ -20,7 +20,7 @@ u32 recv_queue_posted(struct device *dev, const struct recv_queue *queue)
 	return (u16)(posted - queue->consumed);
 }
 
-/* Of more than there can be: as much as there can be */
+/* If it is more than possible: as much as possible */
 static u32 sum(u32 a, u32 b)
 {
 	return a > UINT32_MAX - b ? UINT32_MAX : a + b;

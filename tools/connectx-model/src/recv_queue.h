@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Receive queues: a QP's own, a shared one (a linked list of entries), or an
- * Ethernet one. Nobody rings a doorbell for them: the driver only writes how
- * much it has posted into a record in its memory.
+ * Receive queues: a QP's own, a shared one (a linked list of entries), or an Ethernet one. They
+ * have no doorbell: the driver only writes how much it has posted to a record in its memory.
  */
 #ifndef CONNECTX_RECV_QUEUE_H
 #define CONNECTX_RECV_QUEUE_H
@@ -13,7 +12,7 @@
 
 #define RECV_MAX_SEGMENTS	32
 
-#define SEGMENT_WITHOUT_LENGTH	(1u << 31)	/* bytes of one that says 0 */
+#define SEGMENT_WITHOUT_LENGTH	(1u << 31)	/* bytes of a segment with length 0 */
 
 struct segment {
 	u64 address;
@@ -28,7 +27,7 @@ struct recv_queue {
 	u32 log_count;
 	u32 stride;		/* bytes of an entry */
 	u64 doorbell;
-	bool linked;		/* entries say which one is next */
+	bool linked;		/* each entry names the next one */
 	u16 consumed;
 	u16 next;		/* index of the next entry */
 	u32 pd;
@@ -44,7 +43,7 @@ struct recv_wqe {
 	struct segment segment[RECV_MAX_SEGMENTS];
 };
 
-/* A receive queue that several QPs take from: SRQ, RMP or XRC SRQ. */
+/* A receive queue shared by several QPs: SRQ, RMP or XRC SRQ. */
 struct srq {
 	struct object object;
 	struct device *dev;
@@ -58,12 +57,12 @@ struct srq {
 
 u32 recv_queue_posted(struct device *dev, const struct recv_queue *queue);
 
-/* Take the next posted entry. Return: false when there is none. */
+/* Take the next posted entry. Return: false if there is none. */
 bool recv_queue_take(struct device *dev, struct recv_queue *queue, struct recv_wqe *wqe);
 
 struct srq *srq_find(struct device *dev, enum object_kind kind, u32 number);
 
-/* Raise the limit event once fewer entries are left than the driver asked for. */
+/* Raise the limit event if fewer entries are left than the driver's limit. */
 void srq_check_limit(struct srq *srq);
 
 #endif

@@ -10,9 +10,9 @@
 
 #define BURST_PACKETS		16u
 #define WINDOW_PACKETS		64	/* not acknowledged */
-#define ACK_EVERY		16u	/* packets between two requests for an ACK */
+#define ACK_EVERY		16u	/* packets between two ACK requests */
 #define ACK_TIMEOUT_UNIT_NS	4096ull
-/* The adapter does not time out faster than this, whatever the driver asks. */
+/* The adapter's minimum timeout, whatever the driver requests. */
 #define ACK_TIMEOUT_FLOOR_NS	250000000ull
 
 /* Values of the RNR NAK timer field, IBTA table 45, in units of 10 us. */
@@ -134,7 +134,7 @@ void requester_flush(struct qp *qp)
 		;
 }
 
-/* One that was not completed may be executed yet: its list was not the driver's to write to. */
+/* One that is not completed may still be executed: the driver must not write to its list. */
 static void check_list(const struct qp *qp, const struct send_op *op)
 {
 	u64 digest = op->list_digest ? umr_list_digest(qp, op) : 0;
@@ -177,7 +177,7 @@ static u64 ack_timeout_ns(const struct qp *qp)
 	return MAX(ACK_TIMEOUT_UNIT_NS << qp->ack_timeout, ACK_TIMEOUT_FLOOR_NS);
 }
 
-/* Runs while something is not acknowledged. */
+/* Runs while anything is not acknowledged. */
 static void restart_timer(struct qp *qp)
 {
 	struct requester *r = &qp->requester;
@@ -192,8 +192,8 @@ static void restart_timer(struct qp *qp)
 }
 
 /*
- * Nothing before @psn is missing, nor before the first op that is not done. Those
- * behind it may be done already, if it had to be asked again.
+ * Nothing before @psn is missing, nor before the first op that is not done. Later ones may be done
+ * already, if that one had to be retransmitted.
  */
 static void advance_oldest(struct qp *qp, u32 psn)
 {
@@ -215,7 +215,7 @@ static void advance_oldest(struct qp *qp, u32 psn)
 		r->oldest_psn = missing & PSN_MASK;
 }
 
-/* Finish ops in order, as far as they are done. */
+/* Complete ops in order, as far as they are done. */
 static void complete_done(struct qp *qp)
 {
 	struct send_op *op;
@@ -231,7 +231,7 @@ static void complete_done(struct qp *qp)
 	}
 }
 
-/* Send again from the oldest packet that was not acknowledged. */
+/* Retransmit from the oldest packet that is not acknowledged. */
 static void rewind_to_oldest(struct qp *qp)
 {
 	struct requester *r = &qp->requester;
@@ -269,7 +269,7 @@ static void retry(struct qp *qp)
 	restart_timer(qp);
 }
 
-/* A hole in what came back: ask again, once for each hole. */
+/* A hole in the responses: retransmit, once for each hole. */
 static void recover(struct qp *qp)
 {
 	if (qp->requester.recovering)
@@ -295,7 +295,7 @@ static void timer_expired(struct timer *timer)
 	retry(qp);
 }
 
-/* Which packet of a message this is decides its operation. */
+/* The position of a packet in its message determines its operation. */
 static u8 send_operation(const struct send_op *op, u32 number)
 {
 	bool first = !number, last = number + 1 == op->packets;
@@ -331,13 +331,13 @@ static void fill_remote(struct qp *qp, const struct send_op *op,
 	bth->compare = op->compare;
 	bth->xrc_srqn = op->xrc_srqn;
 	bth->immediate = op->immediate;
-	if (send_op_is_read(op)) {	/* a repeated READ asks for the rest */
+	if (send_op_is_read(op)) {	/* a retransmitted READ requests the rest */
 		bth->remote_address += done;
 		bth->dma_bytes -= done;
 	}
 }
 
-/* Return: false when the op's memory is not there. */
+/* Return: false if the op's memory does not exist. */
 static bool send_packet(struct qp *qp, struct send_op *op)
 {
 	struct roce_transport_headers bth = { .pkey = ROCE_DEFAULT_PKEY,
@@ -368,7 +368,7 @@ static bool send_packet(struct qp *qp, struct send_op *op)
 	return true;
 }
 
-/* Give the op its PSNs. */
+/* Assign PSNs to the op. */
 static void start(struct qp *qp, struct send_op *op)
 {
 	struct requester *r = &qp->requester;
@@ -425,7 +425,7 @@ static bool must_wait(struct qp *qp, struct send_op *op)
 	return psn_diff(op->first_psn + op->sent, r->oldest_psn) >= WINDOW_PACKETS;
 }
 
-/* Nothing becomes of it until the QP is reset. */
+/* It is not executed until the QP is reset. */
 static bool lose_on_demand(struct qp *qp, struct send_op *op)
 {
 	if (op->opcode != WQE_UMR || op->done || !demand_meets(&qp->dev->commands.request_loss))
@@ -434,7 +434,7 @@ static bool lose_on_demand(struct qp *qp, struct send_op *op)
 	return true;
 }
 
-/* An op that concerns only this adapter. Done when its turn comes. */
+/* An op that involves only this adapter. Done when its turn comes. */
 static void run_local(struct qp *qp, struct send_op *op)
 {
 	op->error = umr_execute(qp, op);
@@ -448,7 +448,7 @@ static u32 packets_to_send(const struct send_op *op)
 	return send_op_is_read(op) ? 1 : op->packets;
 }
 
-/* One packet of the current op. Return: false when nothing can be sent now. */
+/* Send one packet of the current op. Return: false if nothing can be sent now. */
 static bool step(struct qp *qp)
 {
 	struct send_op *op = qp->sq.current;
@@ -510,7 +510,7 @@ bool requester_send(struct qp *qp)
 	return true;
 }
 
-/* The peer has answered: complete what is done, and send on. */
+/* The peer has answered: complete ops that are done, and continue sending. */
 static void go_on(struct qp *qp)
 {
 	struct requester *r = &qp->requester;
@@ -631,7 +631,7 @@ static struct send_op *op_of_response(struct qp *qp, u32 psn)
 	return NULL;
 }
 
-/* A response also says that all before it has arrived. */
+/* A response also acknowledges everything before it. */
 static void response_progress(struct qp *qp, struct send_op *op)
 {
 	if (op->received == op->packets)
@@ -640,7 +640,7 @@ static void response_progress(struct qp *qp, struct send_op *op)
 	go_on(qp);
 }
 
-/* Is this packet the next one the op waits for? Asks again when one is missing. */
+/* Is this the packet that the op expects next? Retransmits if one is missing. */
 static bool response_expected(struct qp *qp, struct send_op *op, u32 psn)
 {
 	u32 expected = (op->first_psn + op->received) & PSN_MASK;
@@ -687,7 +687,7 @@ static void take_atomic_response(struct qp *qp, const struct roce_packet *packet
 
 	if (!op || !send_op_is_atomic(op) || !response_expected(qp, op, packet->bth.psn))
 		return;
-	/* The requester gets it in the byte order that the driver chose: its own. */
+	/* The requester gets it in the byte order that the driver selected: its own. */
 	if (send_op_scatter(qp, op, 0, (u8 *)&original, sizeof(original))) {
 		requester_fail(qp, CQE_LOCAL_PROTECTION);
 		return;

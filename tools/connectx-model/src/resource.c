@@ -31,7 +31,7 @@ static const struct {
 	[OBJ_UAR]		= { "UAR", SPACE_UAR, 4096 },
 };
 
-/* Low numbers are left out: 0 means none, and 1 is the GSI queue pair. */
+/* Low numbers are skipped: 0 means none, and 1 is the GSI queue pair. */
 static const struct {
 	u32 first;
 	u32 limit;
@@ -81,7 +81,7 @@ static bool grow(struct number_space *space)
 	return true;
 }
 
-/* Numbers go up before they are used again, as on the real adapter. */
+/* Numbers increase before they are reused, as on the real adapter. */
 static u32 free_number(struct number_space *space)
 {
 	u32 i;

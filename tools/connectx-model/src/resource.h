@@ -26,7 +26,7 @@ struct object {
 	void (*destroy)(struct object *object);
 };
 
-/* One series of numbers; several kinds may share it. */
+/* A series of numbers; several kinds may share it. */
 struct number_space {
 	struct object **slot;
 	u32 slots;
@@ -47,7 +47,7 @@ struct resources {
 
 void resources_init(struct resources *resources);
 
-/* Destroys what is left, users before what they use. Return: how many. */
+/* Destroys all remaining objects, users before the objects they use. Return: how many. */
 u32 resources_reset(struct resources *resources);
 
 /**
@@ -58,7 +58,7 @@ u32 resources_reset(struct resources *resources);
 bool object_add(struct resources *resources, enum object_kind kind, struct object *object);
 struct object *object_find(struct resources *resources, enum object_kind kind, u32 id);
 
-/* The structure that an object with this number is the first member of, or NULL. */
+/* The structure that starts with the object of this number, or NULL. */
 #define find_object(type, dev, kind, id)					\
 	((type *)object_find(&(dev)->objects, (kind),				\
 			     (id) + BUILD_ZERO(offsetof(type, object))))

@@ -8,7 +8,7 @@
 
 #define BURST_PACKETS	16u
 
-/* What checking a request leads to. */
+/* Result of checking a request. */
 enum verdict {
 	PASS, DROP, NOT_READY, BAD_REQUEST, BAD_ACCESS, BAD_LENGTH, BAD_MEMORY, BAD_INVALIDATE,
 	VERDICTS
@@ -16,8 +16,8 @@ enum verdict {
 
 static const struct refusal {
 	u8 nak;
-	enum cqe_syndrome syndrome;	/* of the receive that was taken, if any */
-	u32 event;			/* when there is none */
+	enum cqe_syndrome syndrome;	/* of the receive in use, if any */
+	u32 event;			/* if there is none */
 	u32 counter;
 } refusals[VERDICTS] = {
 	[BAD_REQUEST]	= { NAK_INVALID, CQE_REMOTE_INVALID, EVENT_INVALID_REQUEST,
@@ -117,7 +117,7 @@ static void acknowledge(struct qp *qp, u32 psn)
 	queue_response(qp, ACKNOWLEDGE, psn);
 }
 
-/* Put one packet of an answer on the wire. */
+/* Send one packet of an answer on the wire. */
 static void send_response(struct qp *qp, u8 operation, const struct response *response, u32 psn,
 			  const u8 *payload, u32 bytes)
 {
@@ -133,7 +133,7 @@ static void send_response(struct qp *qp, u8 operation, const struct response *re
 	qp_transmit(qp, frame, bytes);
 }
 
-/* One packet of a READ response. Return: false when its memory has gone. */
+/* Send one packet of a READ response. Return: false if its memory is gone. */
 static bool send_read_part(struct qp *qp, struct response *response)
 {
 	struct mkey_access who = { .key = response->rkey, .pd = response->pd,
@@ -187,7 +187,7 @@ bool responder_send(struct qp *qp)
 	return !list_empty(responses);
 }
 
-/* Where receives come from. Shared queues bring their own protection domain. */
+/* Source of receives. Shared queues have their own protection domain. */
 static struct recv_queue *receive_queue(struct qp *qp)
 {
 	return qp->responder.srq ? &qp->responder.srq->queue : &qp->rq;
@@ -243,7 +243,7 @@ static enum verdict check_order(const struct qp *qp, u8 traits)
 
 static struct mkey_access remote_access(struct qp *qp, u32 rkey, u8 rights)
 {
-	/* An XRC target has no domain of its own: the SRQ's counts. */
+	/* An XRC target has no domain of its own: that of the SRQ is used. */
 	u32 pd = qp->service == SERVICE_XRC ? receive_queue(qp)->pd : qp->pd;
 
 	return (struct mkey_access){ .key = rkey, .pd = pd, .qpn = qp->object.id,
@@ -261,7 +261,7 @@ static enum verdict invalidate(struct qp *qp, u32 key)
 	return PASS;
 }
 
-/* @data: what the completion has with it, or NULL */
+/* @data: to put into the completion, or NULL */
 static void complete(struct qp *qp, const struct roce_packet *packet, u8 opcode, u32 bytes,
 		     const u8 *data)
 {
@@ -362,7 +362,7 @@ static enum verdict take_write(struct qp *qp, const struct roce_packet *packet,
 	enum verdict verdict = PASS;
 	bool last = row->traits & OP_LAST, immediate = row->headers & HDR_IMM;
 
-	/* The receive comes first: a request that must be repeated changes nothing. */
+	/* Take the receive first: a request that must be repeated changes nothing. */
 	if (immediate)
 		verdict = take_receive(qp);
 	if (!verdict && (row->traits & OP_FIRST))
@@ -393,8 +393,8 @@ static struct responder_resource *new_resource(struct qp *qp, u32 psn, u32 packe
 }
 
 /*
- * A peer may not ask for more at a time than the QP was given for. It may ask again,
- * so those do not count, but they have a limit too.
+ * A peer may not exceed the number of requests that the QP was configured for. Duplicates do not
+ * count, but are limited, too.
  */
 static struct response *queue_expensive(struct qp *qp, u8 operation, u32 psn, bool again)
 {
@@ -448,7 +448,7 @@ static enum verdict take_read(struct qp *qp, const struct roce_packet *packet)
 	return PASS;
 }
 
-/* The operand and the memory are in the guest's byte order: little endian. */
+/* The operand and the memory have the guest's byte order: little endian. */
 static u64 operate(u64 *target, const struct roce_packet *packet)
 {
 	u64 old = __atomic_load_n(target, __ATOMIC_SEQ_CST);
@@ -515,7 +515,7 @@ static void send_nak(struct qp *qp, u8 syndrome, u32 psn)
 	send_response(qp, ACKNOWLEDGE, &nak, psn, NULL, 0);
 }
 
-/* The peer is told, the receive that was begun fails, and the QP ends. */
+/* The peer is notified, the receive in progress fails, and the QP ends. */
 static void refuse(struct qp *qp, const struct roce_packet *packet, enum verdict verdict)
 {
 	const struct refusal *refusal = &refusals[verdict];
@@ -621,7 +621,7 @@ static void receive_reliable(struct qp *qp, const struct roce_packet *packet)
 		take_request(qp, packet);
 }
 
-/* A hole ends the message that has it; the next one begins afresh. */
+/* A hole ends its message; the next one starts afresh. */
 static void receive_unreliable(struct qp *qp, const struct roce_packet *packet)
 {
 	struct responder *r = &qp->responder;

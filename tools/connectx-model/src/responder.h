@@ -10,17 +10,17 @@ void responder_init(struct qp *qp);
 /* Start from the PSN in the context, at INIT to RTR. */
 void responder_start(struct qp *qp);
 
-/* A request came from the peer. */
+/* A request has arrived from the peer. */
 void responder_receive(struct qp *qp, const struct roce_packet *packet);
 
-/* Send a burst of answers. Return: true when there are more. */
+/* Send a burst of answers. Return: true if there are more. */
 bool responder_send(struct qp *qp);
 
-/* Drop what is half done; a receive that was taken completes with an error. */
+/* Drop work in progress; a receive in use completes with an error. */
 void responder_stop(struct qp *qp);
 void responder_reset(struct qp *qp);
 
-/* A shared queue goes: forget the receive that was taken from it. */
+/* A shared queue is destroyed: forget the receive taken from it. */
 void responder_forget_srq(struct qp *qp, const struct srq *srq);
 
 #endif

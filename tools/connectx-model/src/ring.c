@@ -44,7 +44,7 @@ void *ring_at(struct dma *dma, const struct ring *ring, u32 at, u32 bytes)
 	return dma_at(dma, ring->page[page] + where, bytes);
 }
 
-/* Bytes from @at that lie in one page. */
+/* Bytes from @at to the end of its page. */
 static u32 span(const struct ring *ring, u32 at, u32 bytes)
 {
 	u64 size = 1ull << ring->page_shift;

@@ -12,16 +12,16 @@ struct ring {
 	u32 offset;		/* of the buffer in its first page, bytes */
 };
 
-/* Where the pages of a queue are listed and how the buffer lies in them. */
+/* The list of a queue's pages, and the buffer's layout in them. */
 struct ring_layout {
 	const u8 *pas;		/* big-endian addresses */
-	u32 pas_bytes;		/* of them that the command carried */
-	u32 log_page_size;	/* relative to 4 KiB, as firmware gives it */
+	u32 pas_bytes;		/* number of them in the command */
+	u32 log_page_size;	/* relative to 4 KiB, as in firmware */
 	u32 page_offset;	/* in units of page size / 64 */
 	u64 bytes;		/* of the queue */
 };
 
-/* Return: false when the command lists fewer pages than the queue needs. */
+/* Return: false if the command has fewer pages than the queue needs. */
 bool ring_init(struct ring *ring, const struct ring_layout *layout);
 void ring_free(struct ring *ring);
 bool ring_read(struct dma *dma, const struct ring *ring, u32 at, void *to, u32 bytes);

@@ -48,7 +48,7 @@ const struct roce_opcode_row roce_operations[OPERATIONS] = {
 	ROW(SEND_ONLY_INV,	HDR_IETH,		OP_SEND | OP_ONLY | OP_PAYLOAD),
 };
 
-/* What each transport can do: RC and XRC all, UC sends and writes, UD whole sends. */
+/* Operations of each transport: RC and XRC all, UC sends and writes, UD whole sends. */
 static bool transport_has(u8 transport, u8 operation)
 {
 	switch (transport) {
@@ -141,7 +141,7 @@ static u32 crc32_more(u32 crc, const u8 *data, u32 bytes)
 	return crc;
 }
 
-/* IBTA 7.8.1, annexes A16 and A17: fields that may change on the way count as ones. */
+/* IBTA 7.8.1, annexes A16 and A17: fields that may change on the path count as ones. */
 static u32 invariant_crc(const u8 *l3, enum roce_l3 kind, u32 bytes)
 {
 	u8 head[8 + IPV6_BYTES + UDP_BYTES + BTH_BYTES];
@@ -252,7 +252,7 @@ static void put_ipv4(u8 *ip, const struct roce_route *route, u32 bytes)
 	put_be16(ip + 10, internet_checksum(ip, IPV4_BYTES, 0));
 }
 
-/* IPv6 and GRH differ in the next header only. */
+/* IPv6 and GRH only differ in the next header. */
 static void put_ipv6(u8 *ip, const struct roce_route *route, u32 bytes)
 {
 	put_be32(ip, 6u << 28 | (u32)route->traffic_class << 20 | (route->flow_label & 0xfffff));
@@ -296,7 +296,7 @@ u32 roce_build(u8 *frame, const struct roce_route *route,
 	return at + ICRC_BYTES - frame;
 }
 
-/* Where the layers of a frame begin. */
+/* Start of each layer of a frame. */
 struct layers {
 	const u8 *l3;
 	const u8 *end;		/* of the frame */
@@ -324,7 +324,7 @@ static bool parse_ethernet(const u8 *frame, u32 bytes, struct roce_route *route,
 	return true;
 }
 
-/* Return: bytes of the layer 3 packet, 0 when it is not RoCE. */
+/* Return: bytes of the layer 3 packet, 0 if it is not RoCE. */
 static u32 parse_ipv4(const struct layers *layers, struct roce_packet *packet)
 {
 	const u8 *ip = layers->l3;

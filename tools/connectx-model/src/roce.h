@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RoCE frames: Ethernet, then GRH (v1) or IP and UDP (v2), then the InfiniBand
- * transport headers, payload, pad and ICRC. Building and taking apart; no state.
+ * RoCE frames: Ethernet, then GRH (v1) or IP and UDP (v2), then the InfiniBand transport headers,
+ * payload, pad and ICRC. Building and parsing; no state.
  */
 #ifndef CONNECTX_ROCE_H
 #define CONNECTX_ROCE_H
@@ -48,7 +48,7 @@ struct roce_opcode_row {
 };
 
 /* AETH syndromes. */
-#define AETH_ACK		0x1fu	/* end-to-end credits not used */
+#define AETH_ACK		0x1fu	/* end-to-end credits are not used */
 #define AETH_RNR		0x20u
 #define AETH_NAK		0x60u
 #define AETH_KIND(syndrome)	((syndrome) & 0x60)
@@ -57,7 +57,7 @@ enum nak_code { NAK_SEQUENCE = 0, NAK_INVALID = 1, NAK_ACCESS = 2, NAK_OPERATION
 
 enum roce_l3 { ROCE_L3_GRH = 0, ROCE_L3_IPV6 = 1, ROCE_L3_IPV4 = 2 };
 
-/* The transport headers, in host order; headers says which are there. */
+/* The transport headers, in host order; @headers tells which are present. */
 struct roce_transport_headers {
 	u8 opcode;
 	bool solicited, ack_request, fecn, becn;
@@ -77,7 +77,7 @@ struct roce_transport_headers {
 	u32 immediate;			/* or the key of IETH */
 };
 
-/* Where a frame goes to, from and how. */
+/* Addresses of a frame, and how it is sent. */
 struct roce_route {
 	u8 source_mac[MAC_BYTES];
 	u8 dest_mac[MAC_BYTES];
@@ -98,12 +98,12 @@ struct roce_packet {
 	bool congestion;	/* the IP header says congestion experienced */
 	const u8 *payload;
 	u32 payload_bytes;
-	u8 grh[40];		/* as a UD receive queue shows it */
+	u8 grh[40];		/* as written to a UD receive queue */
 };
 
 extern const struct roce_opcode_row roce_operations[OPERATIONS];
 
-/* The row of a full opcode, or NULL for one that does not exist. */
+/* The row of a full opcode, or NULL if it does not exist. */
 const struct roce_opcode_row *roce_opcode(u8 opcode);
 u8 roce_opcode_headers(u8 opcode);
 
@@ -113,10 +113,10 @@ u32 roce_build(u8 *frame, const struct roce_route *route,
 
 enum roce_verdict { ROCE_OK, ROCE_NOT, ROCE_MALFORMED, ROCE_BAD_ICRC };
 
-/* Take a frame apart. @packet points into @frame afterwards. */
+/* Parse a frame. @packet points into @frame afterwards. */
 enum roce_verdict roce_parse(const u8 *frame, u32 bytes, struct roce_packet *packet);
 
-/* Mark congestion in a RoCE v2 frame, as a switch would. */
+/* Mark congestion in a RoCE v2 frame, as a switch does. */
 void roce_mark_congestion(u8 *frame, u32 bytes);
 
 bool gid_is_ipv4(const u8 gid[GID_BYTES]);

@@ -6,20 +6,20 @@
 #include "qp.h"
 
 /**
- * send_op_parse - Understand one WQE
+ * send_op_parse - Parse one WQE
  * @op: op->wqe and op->wqe_bytes are set; the rest is filled in
  *
- * Return: false when it is malformed.
+ * Return: false if it is malformed.
  */
 bool send_op_parse(struct send_op *op, enum qp_service service);
 
-/* Take what the doorbell record says was posted. Return: false when it lies. */
+/* Fetch requests posted according to the doorbell record. Return: false if that is invalid. */
 bool send_queue_fetch(struct qp *qp);
 
-/* Copy payload out of the memory the op names. */
+/* Copy payload from the op's memory. */
 enum mkey_fault send_op_gather(struct qp *qp, const struct send_op *op, u32 offset, u8 *to,
 			       u32 bytes);
-/* Does what comes back go into the completion, since there is one and it fits? */
+/* Does response data go into the completion, as there is one and it fits? */
 bool send_op_in_completion(const struct qp *qp, const struct send_op *op);
 
 /* Copy response data into it, or keep it for the completion. */

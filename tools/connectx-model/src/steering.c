@@ -12,7 +12,7 @@
 #define PROTOCOL_TCP		6u
 #define PROTOCOL_UDP		17u
 
-/* Group masks name blocks of match parameters; only these are filled in here. */
+/* Group masks select blocks of match parameters; only these are filled in here. */
 #define OUTER(match)	AT(fte_match_param, match, outer_headers)
 #define SET_OUTER(match, field, value) \
 	SET(fte_match_set_lyr_2_4, OUTER(match), field, value)
@@ -119,7 +119,7 @@ static void count(struct device *dev, u32 id, u32 bytes)
 	}
 }
 
-/* Return: the table to go on with, or 0. */
+/* Return: the table to continue with, or 0. */
 static u32 act(struct device *dev, const struct flow_entry *entry, u32 bytes,
 	       struct steering_result *result)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Flow tables: a packet's headers are laid out as the driver's match parameters
- * are, so that matching is comparing under a mask, whatever the field.
+ * Flow tables: a packet's headers have the layout of the driver's match parameters, so matching is
+ * a comparison under a mask, whatever the field.
  */
 #ifndef CONNECTX_STEERING_H
 #define CONNECTX_STEERING_H
@@ -15,7 +15,7 @@ struct device;
 #define MAX_DESTINATIONS	64
 #define FLOW_TABLE_TYPES	16
 
-/* The tables of the switch are kept, and never walked: it has but two ports. */
+/* The tables of the switch are stored, but never walked: it has just two ports. */
 enum flow_table_type {
 	FLOW_NIC_RECEIVE = 0, FLOW_SWITCH = 4, FLOW_RDMA_RECEIVE = 7,
 };
@@ -80,12 +80,12 @@ struct steering {
 /* Headers of a frame, in the layout of fte_match_param. */
 void steering_headers(const u8 *frame, u32 bytes, u8 match[MATCH_BYTES]);
 
-/* What a walk through the tables ended with. */
+/* Result of walking through the tables. */
 struct steering_result {
 	u32 tirs;
 	u32 tir[MAX_DESTINATIONS];
 	u32 tag;
-	bool other_domain;	/* it is not for those whose tables these are */
+	bool other_domain;	/* it is for the other domain than that of these tables */
 };
 
 void steering_walk(struct device *dev, u32 type, const u8 *frame, u32 bytes,

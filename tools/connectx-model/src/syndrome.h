@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Why a command was refused. The vendor's firmware has numbers of its own that
- * are not published; these are the model's, explained by syndrome_text().
+ * Why a command was refused. The vendor's firmware uses numbers that are not published; these are
+ * the model's, explained by syndrome_text().
  */
 #ifndef CONNECTX_SYNDROME_H
 #define CONNECTX_SYNDROME_H
@@ -64,7 +64,7 @@
 enum syndrome { SYNDROMES(SYNDROME_ENUM) SYND_COUNT };
 #undef SYNDROME_ENUM
 
-/* Marks a syndrome as the model's, so that nobody takes it for the vendor's. */
+/* Marks a syndrome as the model's, to distinguish it from the vendor's. */
 #define SYNDROME_BASE	0x524f0000u
 
 const char *syndrome_text(u32 syndrome);

@@ -17,7 +17,7 @@ void timer_cancel(struct timer *timer)
 	timer->at_ns = 0;
 }
 
-/* The list is sorted; most timers are set for later than the others. */
+/* The list is sorted; most timers are set for later than all others. */
 void timer_set(struct timer *timer, u64 at_ns)
 {
 	struct list *before = timers.prev;

@@ -15,7 +15,7 @@ void timer_init(struct timer *timer, void (*expired)(struct timer *timer));
 void timer_set(struct timer *timer, u64 at_ns);
 void timer_cancel(struct timer *timer);
 
-void timers_run(void);	/* what is due */
+void timers_run(void);	/* those that are due */
 int64_t timers_wait_ns(void);	/* until the next one is due, or -1 */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the model tells: traces, and the verdict of --strict. */
+/* Output of the model: traces, and the verdict of --strict. */
 #ifndef CONNECTX_TRACE_H
 #define CONNECTX_TRACE_H
 
@@ -29,8 +29,8 @@ void trace_line(enum trace_topic topic, const char *format, ...)
 #define trace_note(...)	trace(TRACE_NOTE, __VA_ARGS__)
 
 /*
- * A driver broke the protocol. Counted and told always; with --strict the
- * program ends here with the explanation.
+ * A driver violated the protocol. Always counted and reported; with --strict the program ends here
+ * with the explanation.
  */
 void violation(const char *format, ...) __attribute__((format(printf, 1, 2)));
 u64 violation_count(void);

@@ -55,7 +55,7 @@ static bool is_wanted(void)
 	return (trace_topics & TRACE_WQE) && (trace_topics & TRACE_FIELD);
 }
 
-/* The first 16 bytes, but for what numbers the request and its queue. */
+/* The first 16 bytes, except the numbers of the request and its queue. */
 static void trace_control(const struct send_op *op)
 {
 	field("control.op_mod", op->wqe[0]);
@@ -135,7 +135,7 @@ void trace_request(const struct qp *qp, const struct send_op *op)
 	trace_memory(op);
 }
 
-/* Is it a field that a bit of the mask stands for, and has that bit? */
+/* Is it a field with a bit in the mask, and is that bit set? */
 static bool counts(const char *name, u64 mask)
 {
 	const struct umr_field *f;

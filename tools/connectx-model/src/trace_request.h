@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a driver writes into a send queue, field by field and in the form of a command, so
- * that both can be compared between drivers.
+ * Requests that a driver writes into a send queue, printed field by field like a command, so that
+ * both can be compared between drivers.
  */
 #ifndef CONNECTX_TRACE_REQUEST_H
 #define CONNECTX_TRACE_REQUEST_H
@@ -11,7 +11,7 @@
 /* A request that is not about a memory key: control, address, operands, memory. */
 void trace_request(const struct qp *qp, const struct send_op *op);
 
-/* What of a key a request of user-mode memory registration changes. */
+/* Changes to a key by a request of user-mode memory registration. */
 struct key_request {
 	u8 flags;
 	u32 octwords;		/* of its list */
@@ -20,7 +20,7 @@ struct key_request {
 	const u8 *context;	/* mkc, as in CREATE_MKEY */
 };
 
-/* Such a request, as it is executed; the pages of its list may follow. */
+/* Print such a request, as executed; the pages of its list may follow. */
 void trace_key_request(const struct qp *qp, const struct send_op *op,
 		       const struct key_request *request);
 

@@ -24,7 +24,7 @@ enum {
 #define MASK_RELAXED_READ	(1ull << 47)
 #define MASK_UPDATABLE		0x0000840022fe71c3ull
 #define GROUP_OCTWORDS		4u	/* page addresses come in 64 bytes */
-#define LIST_ALIGN		2048u	/* of a list that is not in the request itself */
+#define LIST_ALIGN		2048u	/* of a list that is not inside the request */
 #define DIGEST_BEGIN		0xcbf29ce484222325ull	/* FNV-1a */
 #define DIGEST_FACTOR		0x100000001b3ull
 
@@ -39,7 +39,7 @@ const struct umr_field umr_fields[] = {
 	FIELD(29, free), FIELD(47, relaxed_ordering_read), { 0 }
 };
 
-/* What is not among the fields is a hint. */
+/* Bits without a field are hints. */
 static void update(struct device *dev, struct mkey *mkey, const u8 *context, u64 mask)
 {
 	const struct umr_field *field;
@@ -56,7 +56,7 @@ static void update(struct device *dev, struct mkey *mkey, const u8 *context, u64
 	object_use(mkey->pd);
 }
 
-/* What a request may change on this adapter. */
+/* Fields that a request may change on this adapter. */
 static u64 updatable(const struct device *dev)
 {
 	u64 mask = MASK_UPDATABLE;
@@ -72,7 +72,7 @@ static u64 updatable(const struct device *dev)
 	return mask;
 }
 
-/* Is the new context one that CREATE_MKEY would take as well? */
+/* Is the new context one that CREATE_MKEY would also accept? */
 static bool context_good(struct device *dev, const struct mkey *mkey, const u8 *context,
 			 u64 mask)
 {
@@ -98,7 +98,7 @@ static u64 offset_of(const u8 *wqe)
 	return be16_at(wqe + UMR_OFFSET) | (u64)be32_at(wqe + UMR_OFFSET_HIGH) << 16;
 }
 
-/* Where the new translations come from: the WQE itself, or memory it names. */
+/* Source of the new translations: the WQE itself, or memory that it names. */
 static bool fetch_translations(struct device *dev, u32 pd, bool reserved_lkey, const u8 *wqe,
 			       u32 wqe_bytes, u8 *to, u32 bytes)
 {
@@ -123,7 +123,7 @@ static bool fetch_translations(struct device *dev, u32 pd, bool reserved_lkey, c
 	return !mkey_read(dev, &who, be64_at(wqe + UMR_DATA + 8), to, bytes);
 }
 
-/* Does the part of the table exist, and is it one that a request can name? */
+/* Does this part of the table exist, and can a request name it? */
 static bool part_good(const struct device *dev, const struct mkey *mkey, u32 octwords, u64 offset)
 {
 	if (offset > UINT16_MAX && !CAP(dev, umr_extended_translation_offset))
@@ -134,8 +134,8 @@ static bool part_good(const struct device *dev, const struct mkey *mkey, u32 oct
 }
 
 /*
- * Below the smallest page size there are rights of the page and nothing else. A list in
- * the request itself ends in what was there before, of which no page is used.
+ * Bits below the smallest page size are the page's rights and nothing else. A list in the request
+ * itself is padded with old contents, of which no page is used.
  */
 static bool entries_good(const struct mkey *mkey, const u8 *wqe, const u8 *list, u32 octwords)
 {
@@ -187,7 +187,7 @@ enum cqe_syndrome umr_apply(struct device *dev, u32 pd, bool reserved_lkey, cons
 
 	if (bytes < UMR_DATA)
 		return CQE_LOCAL_QP_OP;
-	/* The key's low byte may be about to change, so it is not compared. */
+	/* The key's low byte may be changed by this request, so it is not compared. */
 	mkey = find_object(struct mkey, dev, OBJ_MKEY, be32_at(wqe + UMR_MKEY) >> 8);
 	if (!mkey || !mkey->umr_enabled || !precondition(mkey, wqe[UMR_FLAGS]))
 		return CQE_MW_BIND;

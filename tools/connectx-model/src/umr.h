@@ -5,7 +5,7 @@
 
 #include "qp.h"
 
-/* A field of a key's context that a request changes where this bit of its mask says so. */
+/* A field of a key's context that a request changes if this bit of its mask is set. */
 struct umr_field {
 	u8 mask_bit;
 	const char *name;
@@ -13,18 +13,18 @@ struct umr_field {
 	u32 bits;
 };
 
-extern const struct umr_field umr_fields[];	/* up to one without a name */
+extern const struct umr_field umr_fields[];	/* ends with one without a name */
 
-/* Execute a local work request. Return: CQE_OK or why it failed. */
+/* Execute a local work request. Return: CQE_OK or the reason of failure. */
 enum cqe_syndrome umr_execute(struct qp *qp, const struct send_op *op);
 
-/* The same for a raw WQE of an Ethernet send queue. */
+/* Likewise for a raw WQE of an Ethernet send queue. */
 enum cqe_syndrome umr_apply(struct device *dev, u32 pd, bool reserved_lkey, const u8 *wqe,
 			    u32 bytes);
 
 /*
- * A number that depends on all that a request's list has. Return: 0 where it has none outside
- * of itself, or none that the adapter can read.
+ * A digest of everything in a request's list. Return: 0 if it has no list outside of itself, or
+ * none that the adapter can read.
  */
 u64 umr_list_digest(const struct qp *qp, const struct send_op *op);
 

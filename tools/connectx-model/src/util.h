@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Types, byte order and small helpers shared by every file of the model. */
+/* Types, byte order and small helpers used by every file of the model. */
 #ifndef CONNECTX_UTIL_H
 #define CONNECTX_UTIL_H
 
@@ -20,7 +20,7 @@ typedef uint64_t u64;
 #define MAC_BYTES		6
 #define GID_BYTES		16
 
-/* 0, or where the number is not 0 an error of the compiler. */
+/* 0, or a compiler error if the number is not 0. */
 #define BUILD_ZERO(number)	((int)sizeof(char[(number) ? -1 : 1]) - 1)
 
 #define container_of(ptr, type, member) \
@@ -68,7 +68,7 @@ static inline void put_be64(void *p, u64 v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* Nanoseconds of a clock that never goes back. */
+/* Nanoseconds of a monotonic clock. */
 u64 now_ns(void);
 
 /* calloc() that ends the program instead of failing. */

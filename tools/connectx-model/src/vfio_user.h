@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The vfio-user protocol: how a virtual machine's monitor reaches a device
- * that lives in another process. Messages over a UNIX socket map guest memory,
- * hand over interrupts and carry each access to configuration space and BAR.
+ * The vfio-user protocol: how a virtual machine monitor accesses a device in another process.
+ * Messages over a UNIX socket map guest memory, pass interrupts and carry each access to
+ * configuration space and BAR.
  */
 #ifndef CONNECTX_VFIO_USER_H
 #define CONNECTX_VFIO_USER_H
@@ -33,7 +33,7 @@ struct vfio_user {
 int vfio_user_listen(struct vfio_user *guest, const char *path);
 void vfio_user_accept(struct vfio_user *guest);
 
-/* Serve one message. Return: false when the guest has gone. */
+/* Serve one message. Return: false if the guest is gone. */
 bool vfio_user_serve(struct vfio_user *guest);
 void vfio_user_hang_up(struct vfio_user *guest);
 void vfio_user_interrupt(struct vfio_user *guest, u32 vector);

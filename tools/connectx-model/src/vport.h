@@ -35,7 +35,7 @@ enum vport_list_type { VPORT_UNICAST, VPORT_MULTICAST, VPORT_VLANS, VPORT_LISTS 
 struct vport {
 	u8 mac[MAC_BYTES];
 	u8 adapter_mac[MAC_BYTES];	/* of its first port */
-	bool is_virtual;		/* nobody has given it a MAC, and with that a node GUID */
+	bool is_virtual;		/* it has no MAC and no node GUID until set */
 	u8 context[IFC_BYTES(nic_vport_context)];
 	struct vport_list list[VPORT_LISTS];
 	struct roce_address address[ROCE_ADDRESSES];
@@ -48,17 +48,17 @@ void vport_init(struct vport *vport, const u8 mac[MAC_BYTES]);
 
 void vport_reset(struct vport *vport);
 
-/* The entry of the address table, or NULL when it is empty. */
+/* The entry of the address table, or NULL if it is empty. */
 const struct roce_address *vport_roce_address(const struct vport *vport, u8 index);
 bool vport_roce_enabled(const struct vport *vport);
 
 /* Did the driver list @mac as one of the network interface's own? */
 bool vport_is_listed(const struct vport *vport, const u8 mac[MAC_BYTES]);
 
-/* The same, or does it take everything? */
+/* Likewise, or does it accept everything? */
 bool vport_takes(const struct vport *vport, const u8 mac[MAC_BYTES]);
 
-/* Is @mac one of the RoCE source addresses, so that frames to it come back here? */
+/* Is @mac one of the RoCE source addresses, so that frames to it loop back? */
 bool vport_owns(const struct vport *vport, const u8 mac[MAC_BYTES]);
 bool vport_attach(struct vport *vport, const u8 gid[GID_BYTES], u32 qpn);
 bool vport_detach(struct vport *vport, const u8 gid[GID_BYTES], u32 qpn);

@@ -80,7 +80,7 @@ static void enlarge_buffers(int fd)
 {
 	int bytes = SOCKET_BUFFER_BYTES;
 
-	/* The forced variant needs privilege; the other is the best without. */
+	/* The forced variant needs privilege; the other is the best one without. */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)))
@@ -182,7 +182,7 @@ bool port_connect(struct port *port, const char *description)
 	return false;
 }
 
-/* Frames that an adapter sends to itself never see the wire. */
+/* Frames that an adapter sends to itself do not appear on the wire. */
 static void count_wire(struct port *port, enum traffic_direction direction, u32 bytes)
 {
 	port->wire_packets[direction]++;
@@ -204,7 +204,7 @@ static void queue_incoming(struct port *port, const u8 *data, u32 bytes)
 	queue_from(port, data, bytes, 0);
 }
 
-/* Return: false when the frame must wait for room. */
+/* Return: false if the frame must wait for room. */
 static bool write_frame(struct port *port, const u8 *frame, u32 bytes)
 {
 	ssize_t sent;
@@ -220,7 +220,7 @@ static bool write_frame(struct port *port, const u8 *frame, u32 bytes)
 	return true;
 }
 
-/* A datagram socket holds few frames for a slow reader: the rest stays here. */
+/* A datagram socket holds few frames for a slow reader: the rest is queued here. */
 static void put_on_wire(struct port *port, const u8 *data, u32 bytes)
 {
 	struct frame *frame;
@@ -272,7 +272,7 @@ struct path {
 	void (*deliver)(struct port *port, const u8 *frame, u32 bytes);
 };
 
-/* A frame that is to be overtaken waits until the next one has gone its way. */
+/* A frame that is to be overtaken waits until the next one was sent. */
 static bool hold_back(const struct path *path, const u8 *data, u32 bytes)
 {
 	struct port *port = path->port;
@@ -340,7 +340,7 @@ static void send_back(struct port *port, const u8 *frame, u32 bytes)
 	impair(&path, frame, bytes);
 }
 
-/* Does the driver want to hear what it sends to itself? */
+/* Does the driver want to receive frames that it sends to itself? */
 static bool loops_back(struct device *dev, const u8 *frame)
 {
 	const u8 *c = dev->vport.context;

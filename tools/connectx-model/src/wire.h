@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The port and its wire. A wire carries plain Ethernet frames, one in a datagram
- * of a UDP or UNIX socket, or through a tap device; two adapters of one process
- * may also be joined to each other. Faults of a real network are made here.
+ * The port and its wire. A wire carries plain Ethernet frames, each in a datagram of a UDP or UNIX
+ * socket, or through a tap device; two adapters of one process may also be joined. Faults of a real
+ * network are simulated here.
  */
 #ifndef CONNECTX_WIRE_H
 #define CONNECTX_WIRE_H
@@ -18,7 +18,7 @@ struct device;
 #define WIRE_MAX_FRAME	65600u
 #define PPM		1000000u
 
-/* Probabilities in parts per million, applied to frames that leave. */
+/* Probabilities in parts per million, applied to frames sent. */
 struct impairment {
 	u32 loss_ppm;
 	u32 reorder_ppm;
@@ -29,7 +29,7 @@ struct impairment {
 
 struct frame {
 	struct list link;
-	u32 source_td;		/* transport domain it was sent from; 0: from the wire */
+	u32 source_td;		/* transport domain of the sender; 0: from the wire */
 	u32 bytes;
 	u8 data[];
 };
@@ -51,15 +51,15 @@ struct port {
 	u8 trust;			/* what gives a packet its priority: TRUST_VLAN, or
 					 * the DSCP; likewise */
 	u8 dscp_priority[DSCPS];
-	u64 wire_packets[DIRECTIONS];	/* without what came back from here */
+	u64 wire_packets[DIRECTIONS];	/* excluding loopback */
 	u64 wire_bytes[DIRECTIONS];
 	struct impairment impairment;
 	u64 random;
 	struct frame *held;		/* to be overtaken by the next */
 	void (*deliver_held)(struct port *port, const u8 *frame, u32 bytes);
 	struct list incoming;		/* loopback, and frames from a joined port */
-	struct list outgoing;		/* for which the socket had no room yet */
-	u32 waiting;			/* of them */
+	struct list outgoing;		/* the socket has no room yet */
+	u32 waiting;			/* number of them */
 	struct timer retry;
 };
 
@@ -75,7 +75,7 @@ void port_init(struct port *port, struct device *dev);
 bool port_connect(struct port *port, const char *description);
 bool port_is_up(const struct port *port);
 
-/* What a frame of an Ethernet queue brings along. */
+/* Attributes of a frame from an Ethernet queue. */
 struct frame_source {
 	u32 td;			/* transport domain */
 	u32 affinity;		/* see lag_egress() */
@@ -85,22 +85,22 @@ struct frame_source {
 void port_send_ethernet(struct device *dev, const u8 *frame, u32 bytes,
 			const struct frame_source *source);
 
-/* Send a RoCE frame: it may be for this very adapter, or for a group. */
+/* Send a RoCE frame: it may be for this adapter itself, or for a group. */
 void port_send_roce(struct device *dev, u32 affinity, const u8 *frame, u32 bytes);
 
 /* Frames are waiting on the socket. */
 void port_readable(struct port *port);
 
-/* Deliver some of what came from this process. */
+/* Deliver some of the frames from this process. */
 void port_work(struct port *port);
-/* The link has two owners: the world outside, and the driver. */
+/* The link has two owners: the outside world, and the driver. */
 void port_set_link(struct port *port, bool up);
 void port_enable(struct port *port, bool enabled);
 
 /* Record all frames in a pcap file. Return: false with a message on stderr. */
 bool pcap_open(const char *path);
 
-/* A frame has arrived and goes where it belongs. In receive.c. */
+/* A frame has arrived: deliver it. In receive.c. */
 void receive_frame(struct device *dev, const u8 *frame, u32 bytes, u32 source_td);
 
 #endif

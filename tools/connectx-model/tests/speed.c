@@ -21,13 +21,13 @@
 #include <time.h>
 
 #define MESSAGE_BYTES	65536
-#define DEPTH		16	/* requests of a round of bandwidth, all posted at once */
-#define LATENCY_ROUND	32	/* of one of latency, one after the other */
-#define WARM_UP		8	/* rounds that are not looked at */
+#define DEPTH		16	/* requests of a bandwidth round, all posted at once */
+#define LATENCY_ROUND	32	/* requests of a latency round, one after the other */
+#define WARM_UP		8	/* rounds that are not counted */
 #define LEAST_PAIRS	100
 #define MOST_PAIRS	2000
 #define CLOSE		0.01	/* of the bounds to the median */
-#define MOST_S		40	/* then it is told how close they have come */
+#define MOST_S		40	/* then the bounds reached are printed */
 
 static const char *const kinds[] = { "write", "read", "send", "latency" };
 enum kind { WRITE, READ, SEND, LATENCY };
@@ -40,7 +40,7 @@ struct side {
 	double us[MOST_PAIRS];
 };
 
-static char *memory;	/* where requests read, then where they write: the same of both sides */
+static char *memory;	/* read by requests, then written; shared by both sides */
 
 static void fail(const char *what)
 {
@@ -223,7 +223,7 @@ static struct result median_of(const double *values, int count)
 	return (struct result){ sorted[half], sorted[half - reach], sorted[half + reach] };
 }
 
-/* Who begins changes from pair to pair. */
+/* Which one starts alternates from pair to pair. */
 static int measure(struct side *side, enum kind kind, struct result *ratio)
 {
 	static double ratios[MOST_PAIRS];

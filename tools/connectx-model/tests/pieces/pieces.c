@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A user of the kernel that registers as many pieces in one key as its device says it can:
- * what they have is written to other memory, and is to be there in order. Then the key is
- * invalidated behind a READ into it, which it is to wait for. Last, it is registered for
- * atomic operations, and again without, when there are to be none. It cannot be loaded where
- * that does not work. A shared receive queue is there to be destroyed.
+ * A user in the kernel that registers as many pieces in one key as its device announces: their
+ * content is written to other memory, and must arrive in order. Then the key is invalidated after a
+ * READ into it, for which the invalidation must wait. Last, it is registered for atomic operations,
+ * and again without, when none may work. Loading the module fails if any of that does. A shared
+ * receive queue is created to be destroyed.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -15,11 +15,11 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
-/* Between two of them is a gap, so that they are no pages */
+/* With a gap between any two, so that they are not pages */
 #define PIECE_BYTES	sizeof(u64)
 #define STRIDE_BYTES	(2 * PIECE_BYTES)
 #define REQUESTS	2
-#define READ_BYTES	SZ_64K	/* so many that their packets are not all there at once */
+#define READ_BYTES	SZ_64K	/* so many that their packets do not all arrive at once */
 #define PATIENCE_S	60
 
 static char *device;
@@ -52,7 +52,7 @@ struct bench {
 	u64 to_dma;
 };
 
-/* From its own GID to that. The kernel resolves an address for processes alone */
+/* From its own GID to that one. The kernel resolves addresses for processes only */
 static int address_itself(struct bench *bench, struct rdma_ah_attr *attr)
 {
 	const struct ib_gid_attr *own = rdma_get_gid_attr(bench->ibdev, 1, gid);
@@ -88,7 +88,7 @@ static int to_rtr(struct bench *bench)
 			    IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
 }
 
-/* With itself */
+/* Connects it to itself */
 static int connect(struct bench *bench)
 {
 	struct ib_qp_attr init = {
@@ -126,7 +126,7 @@ static int make_queues(struct bench *bench)
 		.attr	= { .max_wr = 1, .max_sge = 1 },
 	};
 
-	/* A key for everything that it writes to: of its own memory alone */
+	/* A key for the memory that it writes to, which is its own */
 	bench->pd = ib_alloc_pd(bench->ibdev, IB_PD_UNSAFE_GLOBAL_RKEY);
 	if (IS_ERR(bench->pd))
 		return PTR_ERR(bench->pd);
@@ -229,7 +229,7 @@ static int write_all(struct bench *bench)
 	return ib_post_send(bench->qp, &reg.wr, NULL) ?: wait_for_all(bench);
 }
 
-/* A key that allows atomic operations is not given without them */
+/* A key that permits atomic operations is not granted without the right */
 static int register_atomic(struct bench *bench)
 {
 	struct ib_reg_wr reg = {
@@ -244,7 +244,7 @@ static int register_atomic(struct bench *bench)
 	return ib_post_send(bench->qp, &reg.wr, NULL) == -EINVAL ? 0 : -EPERM;
 }
 
-/* Without its fence the invalidation would be done before all of the READ has come */
+/* Without its fence the invalidation would be done before the whole READ has arrived */
 static int read_and_invalidate(struct bench *bench)
 {
 	struct ib_sge sge = {
@@ -267,7 +267,7 @@ static int read_and_invalidate(struct bench *bench)
 	return ib_post_send(bench->qp, &read.wr, NULL) ?: wait_for_all(bench);
 }
 
-/* Execute a request that has a completion. Returns the status of that, or an error */
+/* Execute a request that has a completion. Returns its status, or an error */
 static int execute(struct bench *bench, const struct ib_send_wr *wr)
 {
 	unsigned long end = jiffies + PATIENCE_S * HZ;
@@ -327,8 +327,8 @@ static int add_to_first(struct bench *bench)
 }
 
 /*
- * The last: the queue pair fails, as who answers before it does as who asked, so that the request
- * may be flushed. The key is free
+ * Last: the queue pair fails, as responder before it does as requester, so the request may be
+ * flushed. The key is free
  */
 static int end_atomics(struct bench *bench)
 {
@@ -401,7 +401,7 @@ static void release(struct bench *bench)
 
 static int result = -ENODEV;
 
-/* The device stays as long as this runs */
+/* The device is held while this runs */
 static int add_device(struct ib_device *ibdev)
 {
 	struct bench bench = { .ibdev = ibdev };

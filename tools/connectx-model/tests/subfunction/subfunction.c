@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * While it is loaded, the adapter's function says that it is a subfunction, to a driver
- * that is bound to it meanwhile. mlx5_core makes subfunctions where it is built with
- * MLX5_SF, which it is in no kernel of Debian.
+ * While it is loaded, the adapter's function appears as a subfunction to a driver that is bound to
+ * it meanwhile. mlx5_core has subfunctions if built with MLX5_SF, which no kernel of Debian is.
  */
 #include <linux/auxiliary_bus.h>
 #include <linux/mlx5/driver.h>
