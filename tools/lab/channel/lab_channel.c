@@ -2,11 +2,11 @@
 /*
  * Pipes of the host as character devices of a User-Mode Linux guest.
  *
- * roce-lab starts the kernel with these file descriptors open. A console would not do
- * for them: it does not pass an end of file, and takes one byte at a time.
+ * roce-lab starts the kernel with these file descriptors open. A console is not suitable: it does
+ * not pass an end of file, and takes one byte at a time.
  *
- * A pipe has one direction, and so one interrupt: of a descriptor with two, User-Mode
- * Linux would ask for events by level, and it could always be written to.
+ * A pipe has one direction, and so one interrupt: for a descriptor with two, User-Mode Linux would
+ * request level-triggered events, and it could always be written to.
  */
 #include <linux/interrupt.h>
 #include <linux/miscdevice.h>
@@ -34,7 +34,7 @@ struct channel {
 	wait_queue_head_t wait;
 	struct mutex io_lock;	/* protects: buffer */
 	char *buffer;
-	bool ready;		/* something has changed since the last try */
+	bool ready;		/* something has changed since the last attempt */
 };
 
 #define CHANNEL(_name, _fd, _direction, _mode)			\
@@ -74,7 +74,7 @@ static irqreturn_t channel_interrupt(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
-/* One try; with the buffer locked */
+/* One attempt; the caller holds the buffer's lock */
 static int transfer(struct channel *channel, size_t size)
 {
 	int done;
@@ -85,7 +85,7 @@ static int transfer(struct channel *channel, size_t size)
 	else
 		done = os_write_file(channel->fd, channel->buffer, size);
 	if (done != -EAGAIN) {
-		/* Events tell of changes only: whoever else waits has to look, too. */
+		/* Events only report changes: other waiters must check, too. */
 		WRITE_ONCE(channel->ready, true);
 		wake_up_interruptible(&channel->wait);
 	}
@@ -93,8 +93,8 @@ static int transfer(struct channel *channel, size_t size)
 }
 
 /*
- * User-Mode Linux has no interrupt for a full pipe whose last reader ends, which is an
- * error to epoll and no room: look now and then.
+ * User-Mode Linux gets no interrupt if the last reader of a full pipe ends, which epoll reports as
+ * an error and not as room: check now and then.
  */
 static int wait_until_ready(struct channel *channel, struct file *file)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How a lab comes to the caller's root. User-Mode Linux has it by hostfs from the start. In an
- * emulator ("roce-lab run --qemu") the first root is an initramfs with this program and the
- * modules of a distribution's kernel, and the caller's comes by 9p.
+ * How a lab accesses the caller's root. User-Mode Linux has it by hostfs from the start. In an
+ * emulator ("roce-lab run --qemu") the first root is an initramfs with this program and the modules
+ * of a distribution's kernel, and the caller's root comes over 9p.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +15,12 @@
 #include "guest.h"
 
 #define ORDER		"/modules/order"
-/* As much at a time as the emulator takes from a queue of this size */
+/* The maximum that the emulator takes from a queue of this size at a time */
 #define BY_VIRTIO	"trans=virtio,version=9p2000.L,msize=512000"
 
 bool emulated;
 
-/* Lines of a file and its parameters, in the order of who needs whom */
+/* Lines of a file and its parameters, in the order of dependencies */
 static void insert_modules(void)
 {
 	char *all = read_text(ORDER), **line, *parameters;
@@ -33,10 +33,12 @@ static void insert_modules(void)
 	}
 }
 
-/* What the emulator calls @tag, at @where; 0 or the error */
+/* Mount the emulator's @tag at @where; 0 or the error */
 int mount_by_virtio(const char *tag, const char *where, bool writable)
 {
-	/* What nobody writes here is asked for once; what is written through, at each open. */
+	/* Attributes of files not written here are cached; those written through are read at each
+	 * open.
+	 */
 	const char *options = writable ? BY_VIRTIO ",cache=mmap" : BY_VIRTIO ",cache=loose";
 
 	return mount(tag, where, "9p", writable ? 0 : MS_RDONLY, options) ? errno : 0;
@@ -54,9 +56,7 @@ static void move_to_root(void)
 		die("cannot move to the root: %s", strerror(errno));
 }
 
-/* The folder with modules/, by which it can be reached once /proc is mounted; NULL: it is not
- * to be found.
- */
+/* The folder with modules/, by a path that works once /proc is mounted; NULL if it is not found. */
 const char *boot(void)
 {
 	static char programs[PATH_MAX];

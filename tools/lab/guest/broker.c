@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Starts commands on hosts for those who ask, with their streams, their user and groups,
- * environment and current folder, and tells how they end. It is in the initial PID namespace,
- * from which alone those of all hosts can be entered.
+ * Starts commands on hosts on request, with the caller's streams, user, groups, environment and
+ * current folder, and reports how they end. It is in the initial PID namespace, as the namespaces
+ * of all hosts can only be entered from there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -99,7 +99,7 @@ static void run_request(const struct request *request)
 		dup2(request->streams[i], i);
 	for (i = 0; i < RLIM_NLIMITS; i++)
 		setrlimit(i, &request->limits[i]);
-	/* This one is the host's, not the caller's. */
+	/* This one is of the host, not of the caller. */
 	host_set_memlock(job->host ? job->host : "");
 	become_caller(request);
 	umask(job->umask);
@@ -112,14 +112,14 @@ static void run_request(const struct request *request)
 	_exit(command_exec(job->argv));
 }
 
-/* Its group, which it may not have made yet */
+/* Its process group, which it may not have created yet */
 static void signal_command(pid_t pid, int number)
 {
 	if (kill(-pid, number))
 		kill(pid, number);
 }
 
-/* Signals for the command, until the caller ends, and the command with him */
+/* Forward signals to the command until the caller ends, which also ends the command */
 static void follow_caller(int socket, int told)
 {
 	char *order;
@@ -137,7 +137,7 @@ static void follow_caller(int socket, int told)
 	_exit(0);
 }
 
-/* Before the host is entered: in there the command's process has another number. */
+/* Before entering the host: in there the command's process has another number. */
 static pid_t start_follower(int socket, int *tell)
 {
 	int ends[2];

@@ -6,7 +6,7 @@
 
 #define BROKER_SOCKET	LAB_RUN "/broker"
 
-/* From here on "lab" works. */
+/* From here on "lab" can be used. */
 void broker_start(void);
 
 #endif

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What leads to the runner. In User-Mode Linux each channel is a device that is a pipe of the
- * machine outside. In an emulator each is a port of a virtio console, which is opened once,
- * loses what has not left it when the machine ends, and knows no end of a file: the command
- * gets a pipe, a process copies between pipe and port, and the runner is told how many bytes
- * it is to get.
+ * Channels to the runner. In User-Mode Linux each channel is a device that is a pipe of the machine
+ * outside. In an emulator each is a port of a virtio console, which can be opened only once, loses
+ * data that has not left it when the machine ends, and has no end of file: the command gets a pipe,
+ * a process copies between pipe and port, and the runner is told how many bytes to expect.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -23,14 +22,14 @@
 #include "guest.h"
 
 #define PORTS		"/sys/class/virtio-ports"
-#define PIECE		32768		/* a port takes no more at once */
+#define PIECE		32768		/* maximum that a port accepts at once */
 #define LOOK_US		1000
 #define PORT_WAIT_US	30000000
 
 static struct stream {
 	const char *name;
 	bool in;
-	int end;			/* of its pipe: the command's */
+	int end;			/* the command's end of its pipe */
 	pid_t copier;
 } streams[] = {
 	{ .name = "stdin", .in = true }, { .name = "stdout" }, { .name = "stderr" },
@@ -65,7 +64,7 @@ static int port_open(const char *name, int flags)
 	int left = PORT_WAIT_US / LOOK_US, fd;
 	char *path;
 
-	/* The kernel is told of them after its driver has been loaded. */
+	/* The kernel learns of them after its driver has been loaded. */
 	do {
 		path = port_path(name);
 		fd = path ? open(path, flags | O_CLOEXEC) : -1;
@@ -76,7 +75,7 @@ static int port_open(const char *name, int flags)
 	die("the emulator has no port %s", name);
 }
 
-/* The emulator tells of its end of a port after the port itself. */
+/* The emulator reports that its end of a port is open after the port itself. */
 ssize_t channel_read(int fd, void *into, size_t size)
 {
 	ssize_t got;
@@ -100,7 +99,7 @@ static void read_whole(int port, void *into, size_t size)
 	}
 }
 
-/* Pieces, each behind its size; one of none is the end. */
+/* Pieces, each preceded by its size; size 0 is the end. */
 static void copy_in(int port, int to)
 {
 	static char piece[PIECE];
@@ -129,7 +128,7 @@ static void end_when_empty(int number)
 	last = 1;
 }
 
-/* Until there is room; at the end of who reads, the pipe's writers get SIGPIPE. */
+/* Wait until there is room; when the reader ends, the pipe's writers get SIGPIPE. */
 static void wait_for_port(int port, short events)
 {
 	struct pollfd wait = { .fd = port, .events = events };
@@ -164,7 +163,7 @@ static ssize_t copy_piece(int from, int port, size_t most, uint64_t *count)
 	return got;
 }
 
-/* Whoever goes on writing to it is not waited for. */
+/* Processes that continue to write to it are not waited for. */
 static void copy_rest(int from, int port, uint64_t *count)
 {
 	ssize_t got;
@@ -180,7 +179,7 @@ static void copy_rest(int from, int port, uint64_t *count)
 	_exit(0);
 }
 
-/* Until SIGTERM, and then what is in the pipe. */
+/* Copy until SIGTERM, and then the rest in the pipe. */
 static void copy_out(int from, int port, uint64_t *count)
 {
 	struct pollfd fds[] = { { .fd = from, .events = POLLIN }, { .fd = port } };
@@ -211,7 +210,7 @@ static void begin_out(int from, int port, uint64_t *count)
 	struct sigaction action = { .sa_handler = end_when_empty };
 	sigset_t blocked;
 
-	/* It comes in ppoll() alone. */
+	/* It is delivered during ppoll() only. */
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGTERM);
 	sigprocmask(SIG_BLOCK, &blocked, NULL);
@@ -220,7 +219,7 @@ static void begin_out(int from, int port, uint64_t *count)
 	copy_out(from, port, count);
 }
 
-/* --- all of them ---------------------------------------------------------- */
+/* --- all channels --------------------------------------------------------- */
 
 static void start_stream(struct stream *stream, const struct job *job, uint64_t *count)
 {
@@ -231,7 +230,7 @@ static void start_stream(struct stream *stream, const struct job *job, uint64_t 
 		die("no pipe: %s", strerror(errno));
 	stream->end = ends[!stream->in];
 	other = ends[stream->in];
-	/* "/dev/stderr" opens it once more. */
+	/* Opening "/dev/stderr" opens it once more. */
 	if (fchown(stream->end, job->uid, job->gid) || fchmod(stream->end, 0666))
 		say("a pipe of the command's: %s", strerror(errno));
 	stream->copier = must_fork();
@@ -262,7 +261,7 @@ void channels_start(const struct job *job)
 		start_stream(&streams[i], job, &sent[i]);
 }
 
-/* What has been written to them leaves, and the runner is told how much that was. */
+/* Let data written to them leave, and tell the runner how much it was. */
 void channels_finish(void)
 {
 	size_t i;

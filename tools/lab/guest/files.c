@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a program of the lab sees of the caller's files: the host's root as it is, read-only;
- * what is to be written through on top of that; memory where each host has its own.
+ * The caller's files as seen by a program of the lab: the host's root unchanged, read-only; folders
+ * that are written through on top of that; memory where each host has its own files.
  *
- * The root is hostfs itself and no overlay: of a lower layer each file that was once seen
- * keeps a descriptor of the host.
+ * The root is hostfs itself and not an overlay: each file of a lower layer that was once accessed
+ * would hold a descriptor of the host.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ static bool is_folder(const char *path)
 static void must_mount(const char *what, const char *where, const char *type,
 		       unsigned long flags, const char *options)
 {
-	/* The same once more: /sys of the initial network namespace */
+	/* Likewise: /sys of the initial network namespace */
 	if (mount(what, where, type, flags, options) && errno != EBUSY)
 		die("cannot mount %s at %s: %s", type ? type : what ? what : "root", where, strerror(errno));
 }
@@ -72,8 +72,8 @@ void files_first(void)
 	must_mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL);
 }
 
-/* A layer in memory over a folder of the host. Its names may have commas and colons in them,
- * so the layers are in places of their own. Returns where the two are one.
+/* A layer in memory over a folder of the host. Its name may contain commas and colons, so the
+ * layers are mounted in places of their own. Returns the folder with the merged layers.
  */
 static char *overlay(const char *path, unsigned int number)
 {
@@ -90,7 +90,7 @@ static char *overlay(const char *path, unsigned int number)
 	return merged;
 }
 
-/* A folder of the host as it is, at a place of the guest */
+/* Mount a folder of the host unchanged, at a place in the guest */
 static void mount_writable(unsigned int number, const char *path, const char *place)
 {
 	int error;
@@ -104,7 +104,7 @@ static void mount_writable(unsigned int number, const char *path, const char *pl
 		die("%s does not come by 9p: %s", path, strerror(error));
 }
 
-/* What can be written; put_writable() puts it in its place in each host. */
+/* Writable folders; put_writable() mounts them in each host. */
 void files_writable(const struct job *job)
 {
 	unsigned int i;
@@ -120,7 +120,7 @@ void files_writable(const struct job *job)
 	must_mount(overlay("/etc", i), "/etc", NULL, MS_BIND, NULL);
 }
 
-/* The modules of one kernel; those that were first stay. */
+/* The modules of one kernel; the first ones given are kept. */
 static void add_modules_of(const char *tree, const char *folder, const char *release)
 {
 	char *from = text("%s/%s", folder, release), *to = text("%s/%s", tree, release);
@@ -141,8 +141,8 @@ static void add_modules(const char *tree, const char *folder)
 		closedir(releases);
 }
 
-/* Where modprobe looks: the modules that the lab has for its kernel, beside the host's. No
- * overlay, for the same reason as with the root.
+/* The folder that modprobe searches: the lab's modules for its kernel, in addition to the host's.
+ * Not an overlay, for the same reason as with the root.
  */
 void files_modules(const char *packed)
 {
@@ -207,7 +207,7 @@ static void mount_own_folders(void)
 	close(lab);
 }
 
-/* perftest does not start on a machine whose clock rate it does not find. */
+/* perftest does not start if it cannot determine the clock rate. */
 static void tell_clock_rate(void)
 {
 	char *info = read_text("/proc/cpuinfo"), *path = "/run/cpuinfo";
@@ -259,7 +259,7 @@ static void write_hosts(const struct job *job)
 		for (device = 0; device < job->devices; device++) {
 			line = device ? text("%s-%u", host_name(host), device + 1) :
 					host_name(host);
-			/* A name is IPv4's alone: many a server listens there only. */
+			/* A name has an IPv4 address only, as many servers listen on IPv4 only. */
 			append_file("/etc/hosts", text("%s %s\n%s %s-v6\n",
 						       address_of(host, device), line,
 						       address6_of(host, device), line));
@@ -280,7 +280,7 @@ static bool has_entry(const char *path, unsigned int id)
 	return false;
 }
 
-/* Names: those of the lab are known, others are unknown at once. */
+/* Names of the lab are resolved, others are unknown at once. */
 void files_etc(const struct job *job)
 {
 	write_hosts(job);

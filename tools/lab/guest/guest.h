@@ -14,12 +14,12 @@
 
 #define LAB_MAX_HOSTS	16
 #define LAB_MAX_DEVICES	4
-#define LAB_RUN		"/run/roce-lab"	/* what init leaves for hosts and launchers */
+#define LAB_RUN		"/run/roce-lab"	/* created by init for hosts and launchers */
 
-/* What the runner asks for: NAME=VALUE, each ended by NUL, an empty one at the end. */
+/* Settings from the runner: NAME=VALUE, each ended by NUL, with an empty one at the end. */
 struct job {
 	char **argv, **env, **rwdirs, **overlays, **knobs, **modules;
-	char **limits;			/* NUMBER:SOFT:HARD, as of setrlimit() */
+	char **limits;			/* NUMBER:SOFT:HARD, as for setrlimit() */
 	const char *cwd, *host, *groups, *driver, *rate, *loss, *delay, *pcap, *trace, *user_name;
 	const char *home;
 	unsigned int uid, gid, umask, hosts, devices, mtu, vlan, tos, seed;
@@ -27,18 +27,18 @@ struct job {
 	const char *window;		/* ROWSxCOLUMNS */
 };
 
-/* --- boot.c: the caller's root, and in what it is */
-extern bool emulated;		/* not User-Mode Linux: a whole machine */
+/* --- boot.c: the caller's root, and the kind of machine */
+extern bool emulated;		/* a whole machine, not User-Mode Linux */
 const char *boot(void);
 int mount_by_virtio(const char *tag, const char *where, bool writable);
 
-/* --- channel.c: what leads to the runner */
+/* --- channel.c: channels to the runner */
 void channels_start(const struct job *job);
 void channels_finish(void);
 int channel_open(const char *name, int flags);
 ssize_t channel_read(int fd, void *into, size_t size);
 
-/* --- say.c: words for the kernel's log, and the end of it all */
+/* --- say.c: messages to the kernel's log, and the shutdown */
 void report(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void power_off(void) __attribute__((noreturn));
 void die_by_text(const char *text) __attribute__((noreturn));
@@ -50,7 +50,7 @@ struct job *job_read(int fd);
 char *next_order(int fd);
 void orders_forget(void);
 
-/* --- files.c: what is where */
+/* --- files.c: the files of each host */
 void files_first(void);
 void files_writable(const struct job *job);
 void files_of_host(const struct job *job);
@@ -61,7 +61,7 @@ void files_modules(const char *packed);
 struct netlink {
 	int fd;
 	uint32_t seq;
-	char *text;			/* of the request */
+	char *text;			/* contents of the request */
 	size_t size;
 };
 void netlink_open(struct netlink *nl, int protocol);

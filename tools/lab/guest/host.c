@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A host: a process that is pid 1 of its namespaces (network, mounts, processes, IPC, name),
- * has set them up, and reaps. Nothing is shared between hosts but the wire and files that
- * are written through, so that MPI and UCX have no way past RDMA.
+ * A host: a process that is pid 1 of its namespaces (network, mounts, processes, IPC, name), sets
+ * them up, and reaps children. Hosts share nothing but the wire and files that are written through,
+ * so that MPI and UCX cannot bypass RDMA.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ char *host_name(unsigned int number)
 	return text("%c", 'a' + number);
 }
 
-/* By its name or address; -1: none of the lab's */
+/* Index by name or address; -1: not a host of the lab */
 int host_number(const char *name)
 {
 	unsigned int i;
@@ -65,7 +65,7 @@ static char *first_address(unsigned int host)
 	return address_of(host, 0);
 }
 
-/* The variables that differ from host to host, for all that is started in this one */
+/* Variables that differ between hosts, for all processes started in this one */
 static void write_environment(const struct job *job, unsigned int host)
 {
 	char *devices = "", *first = device_name(job, host, 0), *name = host_name(host), *all;
@@ -89,7 +89,7 @@ static void write_environment(const struct job *job, unsigned int host)
 		die("%s: %s", name, strerror(errno));
 }
 
-/* Whether the netdevs have a link-local address, and those to come */
+/* Enable or disable link-local addresses of netdevs, including future ones */
 static void set_link_local(const struct job *job, bool on)
 {
 	unsigned int i;
@@ -104,9 +104,9 @@ static void set_link_local(const struct job *job, bool on)
 }
 
 /*
- * An address that is as old as the device may be told of while the device has no default GID
- * yet, or be missed (7.3): then it has an index that differs from lab to lab. So a netdev has
- * addresses once its device has a table, one after the other.
+ * If an address is as old as the device, its event may arrive while the device has no default GID
+ * yet, or be missed (7.3): then its index would differ from lab to lab. So addresses are added to a
+ * netdev one after the other, once its device has a GID table.
  */
 static void add_devices(const struct job *job, unsigned int host, struct netlink *outside,
 			struct netlink *initial, int outside_ns)
@@ -137,7 +137,7 @@ static void add_devices(const struct job *job, unsigned int host, struct netlink
 
 static void reap_for_ever(void)
 {
-	/* Signals that it has no handler for do not reach a pid 1. */
+	/* A pid 1 does not receive signals that it has no handler for. */
 	for (;;)
 		if (wait(NULL) < 0)
 			pause();
@@ -158,9 +158,9 @@ static void host_main(const struct job *job, unsigned int host)
 	die_hook = tell_failure;
 	netlink_open(&outside, NETLINK_ROUTE);
 	netlink_open(&initial, NETLINK_RDMA);
-	/* The child mounts something else over /run meanwhile. */
+	/* The child later mounts something else over /run. */
 	pid_file = open(text(LAB_RUN "/hosts/%s", name), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	/* siw knows the initial network namespace only: its one host is there. */
+	/* siw supports the initial network namespace only: its one host is there. */
 	if (unshare((strcmp(job->driver, "siw") ? CLONE_NEWNET : 0) | CLONE_NEWNS |
 		    CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWPID))
 		die("no namespaces: %s", strerror(errno));
@@ -252,7 +252,7 @@ void host_environment(const char *name)
 		putenv(*line);
 }
 
-/* --- how much memory its programs may lock: without limit, or as "lab fault" says */
+/* --- memory that its programs may lock: unlimited, or as set by "lab fault" -------- */
 
 static char *memlock_file(const char *name)
 {
@@ -266,7 +266,7 @@ static rlim_t read_memlock(const char *name)
 	return said ? strtoull(said, NULL, 10) : RLIM_INFINITY;
 }
 
-/* For this process and what it starts */
+/* For this process and its children */
 void host_set_memlock(const char *name)
 {
 	rlim_t bytes = read_memlock(name);
@@ -294,7 +294,7 @@ static bool parse_size(const char *value, rlim_t *bytes)
 	return !*end || (unit && !end[1]);
 }
 
-/* Whoever runs there now */
+/* All processes that run there now */
 static void limit_running(const char *name, rlim_t bytes)
 {
 	char *processes = LAB_RUN "/private/proc", *pid = read_text(text(LAB_RUN "/hosts/%s", name));
@@ -314,7 +314,7 @@ static void limit_running(const char *name, rlim_t bytes)
 	closedir(all);
 }
 
-/* False: what it says is no size */
+/* False if it is not a valid size */
 bool host_limit_memlock(const char *name, const char *value)
 {
 	rlim_t bytes;

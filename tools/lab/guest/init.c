@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pid 1 of a lab. User-Mode Linux finds it through the runner's current folder, the one with
- * the lab's programs, whatever that is called: the root is the host's, and there
- * /proc/self/cwd is a link to it until a /proc of the guest's own is mounted.
+ * pid 1 of a lab. User-Mode Linux finds it through the runner's current folder, which has the lab's
+ * programs, whatever its name: the root is the host's, and there /proc/self/cwd is a link to it
+ * until the guest mounts a /proc of its own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static void set_wires(const struct job *job)
 	}
 	for (host = 0; host < job->hosts; host++)
 		for (device = 0; device < job->devices; device++) {
-			/* Each port its own sequence */
+			/* Each port has its own sequence */
 			wire.seed = job->seed * 1000003ull + host * LAB_MAX_DEVICES + device;
 			ret = wire_set(port_name(host, device), &wire);
 			if (ret)
@@ -65,7 +65,7 @@ static void set_wires(const struct job *job)
 		   job->seed_set, job->seed);
 }
 
-/* A switch says nothing itself: what is lost by chance, and what a capture has, is the hosts'. */
+/* A switch sends nothing itself: random loss and captures only concern the hosts' packets. */
 static void silence(const char *netdev)
 {
 	write_file(text("/proc/sys/net/ipv6/conf/%s/disable_ipv6", netdev), "1");
@@ -87,7 +87,7 @@ static void set_limits(void)
 	write_file("/proc/sys/kernel/core_pattern", "core");
 	write_file("/proc/sys/kernel/dmesg_restrict", "0");
 	write_file("/proc/sys/kernel/yama/ptrace_scope", "0");
-	/* The most there is: a caller's limit may be above what a kernel begins with. */
+	/* Raise it to the maximum: a caller's limit may exceed the kernel's initial one. */
 	write_file("/proc/sys/fs/nr_open", "%u", INT_MAX & -64);
 }
 

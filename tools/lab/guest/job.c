@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the runner tells init: first the job, then orders. Bytes come as they are, so that
- * arguments and names of any kind pass.
+ * Messages from the runner to init: first the job, then orders. Bytes are passed unchanged, so that
+ * any arguments and names are possible.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -88,13 +88,13 @@ char *next_order(int fd)
 	}
 }
 
-/* For a process of pid 1 that takes orders of others: pid 1 may have read ahead. */
+/* For a child of pid 1 that takes over the orders: pid 1 may have read ahead. */
 void orders_forget(void)
 {
 	have = used = 0;
 }
 
-/* The fields of a list come one after the other. */
+/* The fields of a list follow each other. */
 static void append(char ***list, char *value)
 {
 	static char ***last;
@@ -105,7 +105,7 @@ static void append(char ***list, char *value)
 		count = 0;
 	last = list;
 	n = count++;
-	/* A power of two is full. */
+	/* The list is full when n + 1 is a power of two. */
 	if (!(n & (n + 1))) {
 		*list = realloc(*list, (2 * n + 2) * sizeof(**list));
 		if (!*list)

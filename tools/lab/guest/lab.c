@@ -26,7 +26,7 @@
 #include "broker.h"
 #include "guest.h"
 
-/* roce-lab itself, as with "roce-lab run" */
+/* roce-lab itself, as in "roce-lab run" */
 #define FAILED	125
 
 extern char **environ;
@@ -94,7 +94,7 @@ static void connect_broker(void)
 		fail(text("not in a lab (%s: %s)", BROKER_SOCKET, strerror(errno)));
 }
 
-/* The first byte brings the standard streams along. */
+/* The standard streams are passed with the first byte. */
 static void send_streams(void)
 {
 	char control[CMSG_SPACE(3 * sizeof(int))] = {}, byte = 0;
@@ -128,7 +128,7 @@ static int wait_for_end(void)
 	return FAILED;
 }
 
-/* host: NULL for the initial namespaces, where the switch is */
+/* host: NULL for the initial namespaces, with the switch */
 static int run_on(const char *host, char **argv, bool as_root)
 {
 	char *folder = getcwd(NULL, 0), **variable;
@@ -161,7 +161,7 @@ static const char *must_be_host(const char *name)
 	return host_name(number);
 }
 
-/* What the wire of a port is like now: a line each, and the start's at first */
+/* Current settings of a port's wire: a line each, starting with the initial ones */
 static void wire_now(const char *port, struct wire *wire, char **values)
 {
 	static const char * const names[] = { "loss", "delay", "rate" };
@@ -214,7 +214,7 @@ static void set_wire(const char *host, const char *what, const char *value)
 
 	for (device = 0; device < LAB_MAX_DEVICES; device++) {
 		port = port_name(host_number(host), device);
-		/* Asked by name for one that is not there, the kernel starts modprobe. */
+		/* If asked by name for a device that does not exist, the kernel starts modprobe. */
 		if (!access(text("/sys/class/net/%s", port), F_OK))
 			set_port(port, what, value);
 	}
@@ -245,7 +245,7 @@ static void fault(const char *host, const char *what)
 		fail(text("%s: a size such as 64k, or unlimited", what));
 }
 
-/* What changes the lab itself is done by this program as root in the initial namespaces. */
+/* Changes of the lab itself are made by this program as root in the initial namespaces. */
 static int as_operator(char **argv)
 {
 	char *words[] = { LAB_RUN "/bin/lab", "--operator", argv[1], argv[2], argv[3],
@@ -265,7 +265,7 @@ static int operate(char **argv)
 	return 0;
 }
 
-/* As rsh: options, the host, and words for a shell there */
+/* As for rsh: options, the host, and words for a shell there */
 static int rsh(int argc, char **argv)
 {
 	char *shell[] = { "/bin/sh", "-c", "", NULL };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's log, for the runner, which looks for faults in it. syslog(2) would begin behind
- * what "dmesg -C" has cleared; /dev/kmsg has all records that the kernel still has. Of a fault
- * that is older than those, the kernel's taint tells.
+ * The kernel's log, for the runner, which searches it for faults. syslog(2) would omit records
+ * cleared by "dmesg -C"; /dev/kmsg has all records that the kernel still has. Faults older than
+ * those are shown by the kernel's taint flags.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +14,10 @@
 #include "guest.h"
 
 #define RECORD		16384		/* more than the longest one */
-/* More than the kernel keeps: who goes on writing to it is not waited for. */
+/* More than the kernel keeps: processes that continue to write to it are not waited for. */
 #define MOST		(8 << 20)
 #define PREFIX		64
-/* Those of Documentation/admin-guide/tainted-kernels.rst: bad page, die, warn */
+/* Bits of Documentation/admin-guide/tainted-kernels.rst: bad page, die, warn */
 #define FAULTS		(1 << 5 | 1 << 7 | 1 << 9)
 
 static char *log_text;
@@ -39,8 +39,8 @@ static void begin_line(unsigned int priority, unsigned long long us)
 			 us % 1000000);
 }
 
-/* PRIORITY,NUMBER,MICROSECONDS,...;TEXT, then lines of variables; as dmesg --raw has it. Of a
- * text the kernel writes as \xNN what is not printed, and so the ends of its lines.
+/* PRIORITY,NUMBER,MICROSECONDS,...;TEXT, then lines of variables; as in dmesg --raw. In a text the
+ * kernel writes unprintable characters as \xNN, including line ends.
  */
 static void add_record(const char *record)
 {
@@ -50,7 +50,7 @@ static void add_record(const char *record)
 
 	if (!at || sscanf(record, "%u,%*u,%llu", &priority, &us) != 2)
 		return;
-	/* The shortest text that is an end of a line is \x0a. */
+	/* The shortest text of a line end is \x0a. */
 	need_room(strlen(at) * PREFIX / 4 + 2 * PREFIX);
 	begin_line(priority, us);
 	for (at++; *at && *at != '\n'; at++) {

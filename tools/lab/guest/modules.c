@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Modules: the driver, those that the caller has named, and those of the kernel itself that
- * the lab has for its users (what uses RDMA in the kernel), in lib/modules beside pid 1.
+ * Modules: the driver, those named by the caller, and the kernel's own that the lab has for its
+ * users (users of RDMA in the kernel), in lib/modules beside pid 1.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ void module_insert(const char *path, const char *parameters)
 	close(fd);
 }
 
-/* The kernel takes no offence at a parameter that a module has not. */
+/* The kernel ignores parameters that a module does not have. */
 static void check_knobs(char **knobs)
 {
 	for (; *knobs; knobs++) {
@@ -36,7 +36,7 @@ static void check_knobs(char **knobs)
 	}
 }
 
-/* One of the kernel's own: a distribution need not have it. */
+/* One of the kernel's own, which a distribution need not have. */
 static void insert_driver(const char *folder, const char *name)
 {
 	char *path = text("%s/%s.ko", folder, name);
@@ -80,7 +80,7 @@ static bool is_module(const char *path, const char *name)
 	return !strcmp(file, ".ko");
 }
 
-/* By a line of modules.dep: a module, and what it needs, of which the last comes first */
+/* From a line of modules.dep: a module, and its dependencies, to be loaded last to first */
 static void insert_with_needs(const char *folder, char *line)
 {
 	char **paths = split(line, ": ");
@@ -107,7 +107,7 @@ static void insert_by_name(const char *folder, const char *name)
 	die("--module %s: this lab has no module of that name (it is no FILE.ko, either)", name);
 }
 
-/* What the caller has named: files by their whole paths, and names */
+/* Named by the caller: absolute paths of files, or names */
 void modules_insert(const char *programs, char **modules)
 {
 	struct utsname kernel;

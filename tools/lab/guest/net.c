@@ -19,7 +19,7 @@
 
 #include "guest.h"
 
-/* Of the switches, in their own namespace */
+/* Socket for the switches, in their namespace */
 static int switch_index[LAB_MAX_DEVICES];
 
 int link_index(const char *name)
@@ -95,7 +95,7 @@ void switch_add(unsigned int device, unsigned int mtu)
 	netlink_unnest(&nl, info);
 	check_net(netlink_do(&nl), "cannot make the switch", name);
 	switch_index[device] = link_index(name);
-	/* It hears no IGMP querier, and the hosts have no other way to a group. */
+	/* There is no IGMP querier, and hosts have no other way to join a group. */
 	write_file(text("/sys/class/net/%s/bridge/multicast_snooping", name), "0");
 }
 
@@ -168,8 +168,8 @@ static void add_address(struct netlink *nl, int index, const char *address)
 }
 
 /*
- * The index of the netdev that addresses belong to. Called in the host's namespace, with a
- * socket of the switch's
+ * The index of the netdev that has the addresses. Called in the host's namespace, with a socket of
+ * the switch's
  */
 int port_add(struct netlink *outside, int outside_ns, struct netlink *inside,
 	     const struct job *job, unsigned int host, unsigned int device)
@@ -197,7 +197,7 @@ int port_add(struct netlink *outside, int outside_ns, struct netlink *inside,
 	return index;
 }
 
-/* In this order they are in the device's GID table. */
+/* The device's GID table has this order. */
 void port_give_addresses(struct netlink *inside, int index, unsigned int host,
 			 unsigned int device)
 {

@@ -91,7 +91,7 @@ static int send_request(struct netlink *nl)
 	return send(nl->fd, nl->text, nl->size, 0) < 0 ? -errno : 0;
 }
 
-/* Answers up to the end or the error; NULL data ends nothing. */
+/* Read answers up to the end or the error; with NULL data, nothing marks the end. */
 static int receive(struct netlink *nl, void (*each)(const void *, size_t, void *), void *arg)
 {
 	static char answer[65536];

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What the switch receives from its ports, into a pcap file: each packet once.
- */
+/* Packets that the switch receives from its ports, written to a pcap file: each packet once. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +38,8 @@ static bool is_port(const struct job *job, int index, const int *ports)
 	return false;
 }
 
-/* The kernel hands the VLAN tag of a frame apart from it: the four bytes behind the addresses. */
+/* The kernel passes the VLAN tag of a frame separately: insert its four bytes after the addresses.
+ */
 static size_t put_tag_back(char *frame, size_t size, struct msghdr *msg)
 {
 	struct cmsghdr *head = CMSG_FIRSTHDR(msg);
@@ -109,7 +108,7 @@ static void capture(const struct job *job, int from, int to)
 	}
 }
 
-/* What has been received is written before the lab ends. */
+/* Packets received are written before the lab ends. */
 void capture_stop(void)
 {
 	if (capturer <= 0)
@@ -126,7 +125,7 @@ void capture_start(const struct job *job)
 	};
 	struct sockaddr_ll all = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
 	int from = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
-	/* The signal that ends it may come just before it waits. */
+	/* The signal to end may arrive just before it waits. */
 	struct timeval look = { .tv_usec = LOOK_MS * 1000 };
 	int to = channel_open("capture", O_WRONLY), room = 1 << 26, on = 1;
 	struct sigaction action = { .sa_handler = end_when_empty };
@@ -140,7 +139,7 @@ void capture_start(const struct job *job)
 	setsockopt(from, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on));
 	capturer = must_fork();
 	if (!capturer) {
-		/* Without SA_RESTART, so that it ends a wait. */
+		/* Without SA_RESTART, so that it interrupts a wait. */
 		sigaction(SIGTERM, &action, NULL);
 		capture(job, from, to);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The RDMA devices. RDMA namespaces are exclusive (ib_core.netns_mode=0), so
- * that a program sees the devices of its own host and no others.
+ * The RDMA devices. RDMA namespaces are exclusive (ib_core.netns_mode=0), so a program sees the
+ * devices of its own host and no others.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "guest.h"
 
-/* A device whose port is not active after this long will not be. */
+/* A device whose port is not active after this time never will be. */
 #define DEVICE_WAIT_MS	60000
 
 struct search {
@@ -75,7 +75,7 @@ static void add_link(struct netlink *nl, const struct job *job, const char *name
 		    strerror(-ret));
 }
 
-/* The kernel takes the namespace of the process for the one that it moves from. */
+/* The kernel takes the calling process's namespace as the source of the move. */
 static void move_device(struct netlink *initial, int initial_ns, int ns, const char *name,
 			int index)
 {
@@ -93,8 +93,8 @@ static void move_device(struct netlink *initial, int initial_ns, int ns, const c
 		die("the RDMA device %s does not move to its host: %s", name, strerror(-ret));
 }
 
-/* A list misses a device now and then while other hosts move theirs: the kernel counts where
- * it has stopped, and they are fewer then.
+/* A list may miss a device while other hosts move theirs: the kernel resumes by position, and there
+ * are fewer devices then.
  */
 static void move_home(struct netlink *initial, int initial_ns, struct netlink *own, int own_ns,
 		      const char *name)
@@ -124,7 +124,7 @@ int device_remove(struct netlink *nl, const char *name)
 	return netlink_do(nl);
 }
 
-/* As sysfs writes the GID of an address */
+/* GID of an address, in the format of sysfs */
 static char *gid_text(const char *address)
 {
 	unsigned char byte[16] = { [10] = 0xff, [11] = 0xff };
@@ -138,7 +138,7 @@ static char *gid_text(const char *address)
 	return gid;
 }
 
-/* Of the GID of that type and address, or -1 */
+/* Index of the GID with that type and address, or -1 */
 int gid_index(const char *device, const char *type, const char *address)
 {
 	char *wanted = gid_text(address), *port, *gid, *is;
@@ -167,7 +167,7 @@ static bool has_gid(const char *device, const char *type, const char *address)
 	return gid_index(device, type, address) >= 0;
 }
 
-/* They come in the order of the addresses: when the last one is there, all are. */
+/* They appear in the order of the addresses: if the last one exists, all do. */
 static bool has_gids(const char *device, const char *address, const char *address6)
 {
 	bool v1 = has_gid(device, "IB/RoCE v1", address6);
@@ -186,7 +186,7 @@ static void set_cm_tos(const char *device, unsigned int tos)
 		die("--tos %u: %s", tos, strerror(errno));
 }
 
-/* In the network namespace of the host, as what follows */
+/* In the network namespace of the host, as are the following functions */
 void device_add(const struct job *job, struct netlink *initial, int initial_ns,
 		struct netlink *own, int own_ns, const char *name, const char *netdev)
 {
@@ -194,7 +194,7 @@ void device_add(const struct job *job, struct netlink *initial, int initial_ns,
 	move_home(initial, initial_ns, own, own_ns, name);
 }
 
-/* Until it can be used by its addresses; with /sys mounted */
+/* Wait until it can be used with its addresses; /sys must be mounted */
 void device_wait(const struct job *job, const char *name, const char *address,
 		 const char *address6)
 {

@@ -2,9 +2,9 @@
 /*
  * The command of a lab: in host a, as the caller, with the caller's standard streams.
  *
- * Four processes of pid 1 serve it. One takes orders from the runner, and its end. One, in
- * host a, is the parent of the command and leads its session, as a shell would. Two copy
- * between a terminal's pipes and a pty, where the caller has a terminal.
+ * Four processes of pid 1 serve it. One receives orders from the runner, and notices its end. One,
+ * in host a, is the parent of the command and leads its session, like a shell. Two copy between a
+ * terminal's pipes and a pty, if the caller has a terminal.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,14 +29,14 @@
 #define MOST_HELD	(256 << 10)
 
 static struct shared {
-	volatile pid_t command;		/* a group of its own */
-	volatile int status;		/* as of waitpid(), -1: none yet */
+	volatile pid_t command;		/* has its own process group */
+	volatile int status;		/* as from waitpid(), -1: none yet */
 } *shared;
 
 static int master = -1, slave = -1;
 static volatile sig_atomic_t last;
 
-/* execvp() with a shell's statuses */
+/* execvp() with the exit statuses of a shell */
 int command_exec(char **argv)
 {
 	int error;
@@ -56,7 +56,7 @@ static void set_window(const char *window)
 		ioctl(master, TIOCSWINSZ, &size);
 }
 
-/* Where the caller's terminal keeps its own line editing, that of the pty would double it. */
+/* If the caller's terminal does its own line editing, that of the pty would duplicate it. */
 static void make_plain(void)
 {
 	struct termios modes;
@@ -109,8 +109,8 @@ static void end_when_empty(int number)
 	last = 1;
 }
 
-/* What the command's terminal shows: to its end, which comes when nobody has it open any more, or
- * until SIGTERM, and then what it holds. Processes that the command has left may go on writing.
+/* Copy the output of the command's terminal until no process has it open any more, or until SIGTERM
+ * and then what it holds, as processes left by the command may continue to write.
  */
 static void copy_screen(int to)
 {
@@ -122,7 +122,7 @@ static void copy_screen(int to)
 
 	sigemptyset(&open);
 	for (;;) {
-		/* Read by others, too, it cannot be set not to block. */
+		/* It may be read by others, so it must not be set to non-blocking. */
 		got = ppoll(&fds, 1, last ? &(struct timespec){} : NULL, &open);
 		if (got < 0)
 			continue;
@@ -142,7 +142,7 @@ static pid_t start_screen(int to)
 	sigset_t blocked, before;
 	pid_t pid;
 
-	/* It comes in ppoll() alone. */
+	/* It is delivered during ppoll() only. */
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGTERM);
 	sigprocmask(SIG_BLOCK, &blocked, &before);
@@ -157,7 +157,7 @@ static pid_t start_screen(int to)
 
 /* --- orders --------------------------------------------------------------- */
 
-/* One that came while the lab began waits for the command. */
+/* An order that arrived while the lab started waits for the command. */
 static void pass_on(int number)
 {
 	while (!shared->command)
@@ -177,7 +177,7 @@ static void take_orders(int orders)
 			pass_on(number);
 		free(order);
 	}
-	/* The runner has ended: nobody is there for this lab. */
+	/* The runner has ended: nobody uses this lab any more. */
 	power_off();
 }
 
@@ -198,7 +198,7 @@ static void take_ids(const struct job *job)
 		die("cannot become the caller: %s", strerror(errno));
 }
 
-/* The caller's; how much memory may be locked is for host_set_memlock() to say. */
+/* The caller's limits; locked memory is set by host_set_memlock(). */
 static void take_limits(char **limits)
 {
 	unsigned long long soft, hard;
@@ -212,7 +212,7 @@ static void take_limits(char **limits)
 	}
 }
 
-/* host: NULL if it is to know of none */
+/* host: NULL if there must be none */
 void set_environment(char **variables, const char *host)
 {
 	clearenv();
@@ -270,7 +270,7 @@ static void lead_session(const struct job *job)
 	_exit(0);
 }
 
-/* What the command wrote to its terminal is on its way, however slowly that is read outside. */
+/* The command's output to its terminal is in transit, however slowly it is read outside. */
 static void drain_pty(pid_t copier)
 {
 	if (copier <= 0)
@@ -305,7 +305,7 @@ void run_job(const struct job *job, int orders)
 	while (waitpid(leader, &status, 0) < 0 && errno == EINTR)
 		;
 	status = shared->status;
-	/* What is left waits for whoever reads the runner's files. */
+	/* The rest waits for readers of the runner's files. */
 	if (status != -1)
 		report("ended", "%d", WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
 				WEXITSTATUS(status));

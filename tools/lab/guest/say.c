@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Words: to the kernel's log, where "roce-lab --verbose" finds them, and to the runner.
- */
+/* Messages: to the kernel's log, where "roce-lab --verbose" finds them, and to the runner. */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,7 +36,7 @@ void say(const char *format, ...)
 	free(line);
 }
 
-/* NAME=TEXT and a NUL; in one write unless it is long: several processes report. */
+/* NAME=TEXT and a NUL; in one write unless it is long, as several processes report. */
 void report(const char *name, const char *format, ...)
 {
 	va_list args;
@@ -55,7 +53,7 @@ void report(const char *name, const char *format, ...)
 		say("report lost: %s", name);
 }
 
-/* An emulator would take what has not left its ports with it: the runner ends that one. */
+/* An emulator would discard data that has not left its ports: the runner ends that one. */
 void power_off(void)
 {
 	sync();
@@ -67,7 +65,7 @@ void power_off(void)
 
 void die_by_text(const char *what)
 {
-	/* On the console, too: before it has channels the runner sees no more. */
+	/* Also on the console: before there are channels the runner sees nothing else. */
 	log_line("<2>", what);
 	report("error", "%s", what);
 	power_off();

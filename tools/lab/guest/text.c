@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Strings and small files. Nothing is freed: what is made here is small and lives about as
- * long as its process.
+ * Strings and small files. Nothing is freed: allocations are small and live about as long as their
+ * process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +84,7 @@ size_t read_all(int fd, char **into)
 	return size;
 }
 
-/* Whatever signals come meanwhile; false with errno */
+/* Continues after signals; false with errno */
 bool write_whole(int fd, const void *data, size_t size)
 {
 	const char *at = data;
@@ -100,7 +100,7 @@ bool write_whole(int fd, const void *data, size_t size)
 	return true;
 }
 
-/* A file's text without the last line's end, or NULL */
+/* A file's text without the last line end, or NULL */
 char *read_text(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -150,7 +150,7 @@ char **split(char *what, const char *separators)
 	return words;
 }
 
-/* Where a standard stream is closed, what is opened next would have its number. */
+/* If a standard stream is closed, the next file opened would get its number. */
 void open_missing_streams(void)
 {
 	int fd;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The guest and the runner have each their own: in say.c, in run.c */
+/* The guest and the runner have one each: in say.c, in run.c */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The kernel's trace events, as text, into a file of the caller's.
- */
+/* The kernel's trace events, as text, to a file of the caller. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -58,7 +56,7 @@ static void copy_events(int from, int to)
 	}
 }
 
-/* What has happened is written before the lab ends. */
+/* Events so far are written before the lab ends. */
 void trace_stop(void)
 {
 	if (tracer <= 0)

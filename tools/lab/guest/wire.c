@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What happens to packets on the way out of a port of the switch, by the netem qdisc. A
- * packet passes one such port, so each direction between two hosts meets it once.
+ * Faults of packets sent by a port of the switch, by the netem qdisc. A packet passes one such
+ * port, so each direction between two hosts has it once.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -15,10 +15,10 @@
 
 #include "guest.h"
 
-/* Newer than some headers */
+/* Missing in older headers */
 #define NETEM_PRNG_SEED	14
 
-/* Packets that may wait in a port: 16 MB of the largest */
+/* Packets that may be queued in a port: 16 MB of the largest */
 #define QUEUE_PACKETS	4096
 
 struct unit {
@@ -37,7 +37,7 @@ static const struct unit rates[] = {
 
 static const struct unit parts[] = { { "%", 0.01 }, {} };
 
-/* NUMBER with a unit, or without one if it is 0 or if there is a default */
+/* NUMBER with a unit, or without one if it is 0 or there is a default */
 static bool measure(const char *value, const struct unit *unit, double plain, double *result)
 {
 	char *end;
@@ -58,7 +58,7 @@ static bool measure(const char *value, const struct unit *unit, double plain, do
 	return false;
 }
 
-/* Returns NULL, or what would have been right. */
+/* Returns NULL, or the expected format. */
 const char *wire_parse(struct wire *wire, const char *what, const char *value)
 {
 	double result;
@@ -118,7 +118,7 @@ int wire_set(const char *port, const struct wire *wire)
 	msg.tcm_ifindex = link_index(port);
 	if (!msg.tcm_ifindex)
 		return -ENODEV;
-	/* Made anew, so that what does not count any more is gone. */
+	/* Created again, so that settings that no longer apply are gone. */
 	netlink_begin(&nl, RTM_DELQDISC, 0, &msg, sizeof(msg));
 	ret = netlink_do(&nl);
 	if (none || (ret && ret != -ENOENT && ret != -EINVAL))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* roce-lab check: what this machine allows, and the mend for each thing that it does not */
+/* roce-lab check: what this machine permits, and a remedy for each thing that it does not */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 enum verdict { GOOD, NOTE, BAD };
 
-/* The line that is printed goes to *line. */
+/* The line to be printed is returned in *line. */
 typedef enum verdict (*check_fn)(const char **line);
 
 static enum verdict check_machine(const char **line)
@@ -156,7 +156,7 @@ static bool has_provider_below(const char *folder)
 	struct dirent *file;
 	bool found = has_provider(folder);
 
-	/* Debian's is in one for the architecture. */
+	/* Debian's is in the folder of the architecture. */
 	while (files && !found && (file = readdir(files)))
 		found = *file->d_name != '.' && has_provider(text("%s/%s", folder, file->d_name));
 	if (files)
@@ -164,7 +164,7 @@ static bool has_provider_below(const char *folder)
 	return found;
 }
 
-/* NULL where libibverbs finds the provider of the software devices */
+/* NULL if libibverbs finds the provider of the software devices */
 const char *provider_missing(void)
 {
 	static const char * const folders[] = { "/usr/lib", "/usr/lib64", "/usr/local/lib",
@@ -187,10 +187,10 @@ static enum verdict check_provider(const char **line)
 	return GOOD;
 }
 
-/* Its output, without the last line's end */
+/* Its output, without the last line end */
 static char *run_lab(int *status)
 {
-	/* Of commands, a lab has this one for sure. */
+	/* Of commands, a lab certainly has this one. */
 	char *words[] = { self_path(), "run", "--timeout", "120", "--",
 			  "lab", "set", "a", "up", NULL };
 	int ends[2], null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -224,7 +224,7 @@ static char *run_lab(int *status)
 	return said;
 }
 
-/* The whole way, in a process of its own: whatever is forbidden, this shows it. */
+/* Start a lab, in a process of its own: this shows anything that is forbidden. */
 static enum verdict check_boot(const char **line)
 {
 	double began_s = now_s();

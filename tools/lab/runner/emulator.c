@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * "roce-lab run --qemu": the kernel of a distribution in the machine's qemu-system, with KVM
- * where that answers. The root and what is written through come by 9p, as who the caller is;
+ * "roce-lab run --qemu": the kernel of a distribution in the machine's qemu-system, with KVM if it
+ * works. The root and folders that are written through come over 9p, with the caller's rights;
  * channels are ports of a virtio console (../guest/channel.c).
  */
 #include <errno.h>
@@ -19,15 +19,15 @@
 
 #define DEFAULT_PROCESSORS	2
 #define KVM_LIMIT_S		5
-/* Each is a device on a bus of 32. */
+/* Each is a device on a bus with 32 slots. */
 #define MOST_FOLDERS		20
 
-/* "arch" as Debian and virtme-ng call it, "machine" as the kernel does */
+/* "arch" is Debian's and virtme-ng's name, "machine" the kernel's */
 static const struct target {
 	const char *arch, *machine, *program, *package, *board, *processor, *console, *emulation;
 } targets[] = {
-	/* Processors of x86 that are emulated at once meet the breakpoints by which the kernel
-	 * changes its code after they are gone.
+	/* When x86 processors are emulated in parallel, they may execute the breakpoints by which
+	 * the kernel patches its code after these have been removed.
 	 */
 	{ "amd64", "x86_64", "qemu-system-x86_64", "qemu-system-x86", "q35", "max", "ttyS0",
 	  "tcg,thread=single" },
@@ -47,7 +47,7 @@ static bool is_native(const struct target *target)
 	return !uname(&name) && !strcmp(name.machine, target->machine);
 }
 
-/* NULL: none of that name, or of this machine's where none is named */
+/* NULL: there is none of that name, or, without a name, of this machine's */
 static const struct target *find_target(const char *arch)
 {
 	size_t i;
@@ -71,7 +71,7 @@ static const char *in_path(const char *program)
 	return NULL;
 }
 
-/* The emulator's path and what Debian calls the architecture; or why there is none. */
+/* The emulator's path and Debian's name of the architecture; or the reason why there is none. */
 const char *emulator_find(const char *wanted, const char **program, const char **arch)
 {
 	const struct target *target = find_target(wanted);
@@ -87,7 +87,7 @@ const char *emulator_find(const char *wanted, const char **program, const char *
 	return NULL;
 }
 
-/* A machine that is told to quit before it has begun */
+/* A machine that is told to quit before it starts */
 static void try_machine(const char *program, const struct target *target)
 {
 	static const char quit[] = "quit\n";
@@ -105,7 +105,7 @@ static void try_machine(const char *program, const struct target *target)
 	_exit(127);
 }
 
-/* A /dev/kvm that opens may still give the emulator no processor. */
+/* A /dev/kvm that can be opened may still not provide a processor. */
 static bool kvm_answers(const char *program, const struct target *target)
 {
 	double until_s = now_s() + KVM_LIMIT_S;
@@ -125,7 +125,7 @@ static bool kvm_answers(const char *program, const struct target *target)
 	return !status;
 }
 
-/* User-Mode Linux is for x86_64: elsewhere --qemu need not be said. */
+/* User-Mode Linux exists for x86_64 only: elsewhere --qemu may be omitted. */
 bool emulator_is_needed(void)
 {
 	return !is_native(&targets[0]);
@@ -137,7 +137,7 @@ static void add(struct arguments *to, const char *option, char *value)
 	arguments_add(to, value);
 }
 
-/* A comma ends a value unless it stands twice. */
+/* A comma ends a value unless it is doubled. */
 static char *quoted(const char *path)
 {
 	char *all = must_alloc(2 * strlen(path) + 1), *at = all;

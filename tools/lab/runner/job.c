@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the guest is told: the command, its caller, his files, the hosts and their wire. Bytes
- * pass as they are: names of files need be no text.
+ * The message to the guest: the command, its caller, the caller's files, the hosts and their wire.
+ * Bytes are passed unchanged, as names of files need not be text.
  */
 #include <errno.h>
 #include <limits.h>
@@ -18,12 +18,12 @@
 #define BIN		"/run/roce-lab/bin"
 #define HOSTFILE	"/run/roce-lab/hostfile"
 
-/* What leads to processes of the machine outside */
+/* Folders that lead to processes of the machine outside */
 static const char * const left_out[] = { "SSH_AUTH_SOCK", "SSH_AGENT_PID", "DISPLAY",
 					 "WAYLAND_DISPLAY", "XAUTHORITY" };
 /* Each host of a lab has its own of these. */
 static const char * const own_folders[] = { "/tmp", "/var/tmp", "/run", "/dev/shm" };
-/* The guest's own, or in memory; nothing there is written through. */
+/* The guest's own, or in memory; nothing in them is written through. */
 static const char * const not_written[] = { "/proc", "/sys", "/dev", "/etc" };
 
 /* --- the message ------------------------------------------------------------ */
@@ -47,8 +47,8 @@ void message_add(struct message *message, const char *name, const char *value)
 	put(message, value, strlen(value) + 1);
 }
 
-/* The value of the next field of that name behind the value @after, which is one of another, or
- * NULL for the first; NULL: there is none.
+/* The value of the next field of that name after @after, the value of another one, or NULL for the
+ * first; returns NULL if there is none.
  */
 const char *message_next(const struct message *message, const char *name, const char *after)
 {
@@ -124,7 +124,7 @@ static char *current_folder(const struct options *options)
 		       text("%s/%s", here(), options->cwd);
 	}
 	folder = here();
-	/* As the shell calls it, where it came by a symbolic link */
+	/* The shell's name for it, if it was reached through a symbolic link */
 	return named && *named == '/' && is_same(named, folder) ? text("%s", named) : folder;
 }
 
@@ -175,7 +175,7 @@ static void add_written(struct message *message, const char *cwd, const struct o
 
 /* --- variables -------------------------------------------------------------- */
 
-/* A folder for temporary files that is another inside */
+/* A folder for temporary files that is a different one inside */
 static bool is_other_inside(const char *variable)
 {
 	static const char * const names[] = { "TMPDIR=", "TMP=", "TEMP=" };
@@ -201,7 +201,7 @@ static bool is_left_out(const char *variable)
 	return false;
 }
 
-/* How MPI's launchers start what they need on other hosts, and that it is RDMA */
+/* Settings for MPI's launchers: how to start programs on other hosts, and that RDMA is used */
 struct variable {
 	const char *name, *value;
 	enum { ALWAYS, SEVERAL_HOSTS, ROOT } when;
@@ -221,7 +221,7 @@ static const struct variable mpi_variables[] = {
 	{ "OMPI_MCA_orte_default_hostfile", HOSTFILE, SEVERAL_HOSTS },
 	{ "PRTE_MCA_prte_default_hostfile", HOSTFILE, SEVERAL_HOSTS },
 	{ "HYDRA_HOST_FILE", HOSTFILE, SEVERAL_HOSTS },
-	/* Debian turns UCX off, and Open MPI takes it for some adapters only. */
+	/* Debian disables UCX, and Open MPI uses it for some adapters only. */
 	{ "OMPI_MCA_pml", "ucx", SEVERAL_HOSTS },
 	{ "OMPI_MCA_osc", "ucx", SEVERAL_HOSTS },
 	{ "OMPI_MCA_opal_common_ucx_devices", "any", SEVERAL_HOSTS },
@@ -259,8 +259,8 @@ static bool is_name(const char *name)
 	return *name && strchr(LETTERS, *name) && !name[strspn(name, LETTERS "0123456789.-")];
 }
 
-/* By the file alone: a static program has no other ways of finding users. For whom it does not
- * know the guest adds a line to its own: of words that it can have, and no name of another user.
+/* From the file alone, as a static program has no other ways of finding users. For unknown users
+ * the guest adds a line to its own file: with permitted characters, and no other user's name.
  */
 static void add_user(struct message *message, const struct options *options)
 {
@@ -307,7 +307,7 @@ static void add_ids(struct message *message)
 	add_number(message, "umask", mask);
 }
 
-/* By number: they are the same in the guest. Memory is locked without one. */
+/* By number, which are the same in the guest. Locked memory has no limit here. */
 static void add_limits(struct message *message)
 {
 	struct rlimit limit;
@@ -320,7 +320,7 @@ static void add_limits(struct message *message)
 							   (unsigned long long)limit.rlim_max));
 }
 
-/* --- all of it -------------------------------------------------------------- */
+/* --- the whole message ------------------------------------------------------ */
 
 static void add_wire(struct message *message, const struct options *options)
 {
@@ -349,7 +349,7 @@ static bool is_module_file(const char *module)
 	return strchr(module, '/') || (dot && !strcmp(dot, ".ko"));
 }
 
-/* A file, or else the name of one that the lab has */
+/* A file, or else the name of a module that the lab has */
 static void add_modules(struct message *message, const char **modules)
 {
 	char *path;

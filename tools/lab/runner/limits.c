@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the machine outside allows: memory, places for files, limits */
+/* Limits of the machine outside: memory, folders for files, others */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,20 +18,20 @@
 
 #include "runner.h"
 
-/* With less the guest ends for want of memory before it has begun. */
+/* With less the guest runs out of memory before it has started. */
 #define LEAST_MEMORY		(192 * MIB)
 #define DEFAULT_MEMORY		(1024 * MIB)
-/* KASAN wants an eighth more, and holds back what is freed. */
+/* KASAN needs an eighth more, and delays freeing. */
 #define DEBUG_MEMORY		(2048 * MIB)
 #define DEFAULT_PROCESSORS	2
 #define CGROUPS			"/sys/fs/cgroup"
 
-/* Of newer headers than those of the oldest machine that this is built on */
+/* Missing in headers of the oldest machine that this is built on */
 #ifndef MFD_EXEC
 #define MFD_EXEC		0x10u
 #endif
 
-/* --- how much there is ------------------------------------------------------ */
+/* --- available memory ------------------------------------------------------- */
 
 struct least {
 	uint64_t bytes;
@@ -44,7 +44,7 @@ static void limit_by(struct least *least, uint64_t bytes, const char *who)
 		*least = (struct least){ bytes, who };
 }
 
-/* The folder of this process in cgroup2, or in the memory part of the older one */
+/* The folder of this process in cgroup2, or in the memory controller of cgroup v1 */
 static char *own_cgroup(void)
 {
 	char *all = read_text("/proc/self/cgroup"), *folder = CGROUPS, *parts, *path, **line;
@@ -86,8 +86,8 @@ static void limit_by_rlimit(struct least *least, int number, const char *who)
 		limit_by(least, limit.rlim_max, who);
 }
 
-/* The least of what the machine, the cgroups above this process and its own limits leave: bytes,
- * and who says so. The guest's memory is mapped by one process, and is a file.
+/* The minimum of what the machine, the cgroups above this process and its own limits leave: bytes,
+ * and the limit's name. The guest's memory is a file mapped by one process.
  */
 uint64_t memory_limit(const char **who)
 {
@@ -97,7 +97,7 @@ uint64_t memory_limit(const char **who)
 	if (total)
 		limit_by(&least, strtoull(total + strlen("MemTotal:"), NULL, 10) << 10,
 			 "this container or machine has");
-	/* In a container the path may be that of the machine, and the folder the root. */
+	/* In a container the path may be the machine's, while the folder is the root. */
 	limit_by_cgroups(&least, own_cgroup());
 	limit_by_cgroups(&least, CGROUPS);
 	limit_by_cgroups(&least, CGROUPS "/memory");
@@ -107,7 +107,7 @@ uint64_t memory_limit(const char **who)
 	return least.bytes;
 }
 
-/* 512M and the like, in bytes, or 0; a plain number is MiB, as virtme-ng has it. */
+/* 512M and the like, in bytes, or 0; a plain number is in MiB, as in virtme-ng. */
 static uint64_t parse_size(const char *value)
 {
 	uint64_t size = isdigit(*value) ? strtoull(value, (char **)&value, 10) : 0;
@@ -129,7 +129,7 @@ static const char *needs(uint64_t bytes, const char *who, uint64_t has)
 		    (uint64_t)(bytes / MIB), who, (uint64_t)(has / MIB));
 }
 
-/* Bytes for the guest, which takes them as it needs them */
+/* Bytes for the guest, which allocates them as it needs them */
 const char *memory_size(const char *asked, bool debug, uint64_t *bytes)
 {
 	const char *who;
@@ -149,9 +149,9 @@ const char *memory_size(const char *asked, bool debug, uint64_t *bytes)
 	return NULL;
 }
 
-/* --- where it is ------------------------------------------------------------ */
+/* --- its place -------------------------------------------------------------- */
 
-/* 0, or the error where a page of that file may not be executed. */
+/* 0, or the error if a page of that file cannot be executed. */
 static int try_to_execute(int fd)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -166,13 +166,13 @@ static int try_to_execute(int fd)
 	return 0;
 }
 
-/* Whether the machine lets the kernel make its memory a file in no folder (a memfd) */
+/* Whether the kernel of a lab may use a memfd, a file in no folder, as its memory */
 static bool memory_without_folder(void)
 {
 	int fd = syscall(SYS_memfd_create, "roce-lab", MFD_CLOEXEC | MFD_EXEC);
 	bool good;
 
-	/* Before Linux 6.3 each can be executed. */
+	/* Before Linux 6.3 all can be executed. */
 	if (fd < 0 && errno == EINVAL)
 		fd = syscall(SYS_memfd_create, "roce-lab", MFD_CLOEXEC);
 	if (fd < 0)
@@ -192,7 +192,7 @@ static int nameless_file(const char *folder)
 	return fd;
 }
 
-/* NULL, or why the guest's memory cannot be a file in that folder */
+/* NULL, or the reason why the guest's memory cannot be a file in that folder */
 static const char *why_not_there(const char *folder, uint64_t bytes)
 {
 	int fd = nameless_file(folder), error;
@@ -218,8 +218,8 @@ static const char *temporary_name(void)
 	return named && *named ? named : "/tmp";
 }
 
-/* Where the kernel makes its memory a file, which nobody else sees. NULL: it needs none; a kernel
- * of the user's own may.
+/* Folder in which the kernel creates the file for its memory, which is invisible to others. NULL:
+ * our kernel needs none; one that the user built may.
  */
 const char *memory_folder(uint64_t bytes, bool own_kernel, char **folder)
 {
@@ -242,7 +242,7 @@ const char *memory_folder(uint64_t bytes, bool own_kernel, char **folder)
 		    all);
 }
 
-/* A file for the kernel's log, which stays; < 0: there is no folder for it. */
+/* A file for the kernel's log, which is kept; < 0: there is no folder for it. */
 int temporary_file(char **path)
 {
 	const char *folders[] = { temporary_name(), "/tmp", "/var/tmp", "." };
@@ -260,8 +260,8 @@ int temporary_file(char **path)
 
 /* --- the rest --------------------------------------------------------------- */
 
-/* Several processors exist in User-Mode Linux's seccomp mode only. A profile that forbids the
- * system call does so for this harmless question, too.
+/* User-Mode Linux has several processors in seccomp mode only. A profile that forbids the system
+ * call also rejects this harmless query.
  */
 bool seccomp_allowed(void)
 {
@@ -280,8 +280,8 @@ unsigned int processors(unsigned int asked)
 	return asked ?: allowed ? DEFAULT_PROCESSORS : 1;
 }
 
-/* hostfs holds a descriptor of this machine for each file that the guest has open; the others
- * are limits of its memory.
+/* hostfs holds a descriptor of this machine for each file that the guest has open; the others are
+ * limits of its memory.
  */
 void raise_limits(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kernel of a lab, in User-Mode Linux or an emulator: its process, its pipes, its end */
+/* The kernel of a lab, in User-Mode Linux or an emulator: its process, its pipes, its shutdown */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,16 +20,16 @@
 #define SYS_close_range	436
 #endif
 
-/* Where the guest reads */
+/* Channels that the guest reads */
 static const bool guest_reads[N_CHANNELS] = { [ORDERS] = true, [STDIN] = true };
 
 static const char * const usual_arguments[] = {
 	"rootfstype=hostfs", "rootflags=/", "ro", "init=/proc/self/cwd/init",
 	"quiet", "loglevel=4", "panic=-1", "log_buf_len=1M",
-	/* Hosts see their own devices, and netdevs that somebody has made. */
+	/* Hosts only see their own devices, and netdevs that were created explicitly. */
 	"ib_core.netns_mode=0", "fb_tunnels=none", "bonding.max_bonds=0", "dummy.numdummies=0",
 	"kunit.enable=0",
-	/* That the machine outside is busy is no fault of the kernel. */
+	/* If the machine outside is busy, it is no fault of the kernel. */
 	"rcupdate.rcu_cpu_stall_suppress=1", "nowatchdog", "workqueue.watchdog_thresh=0",
 	"con=null", "con0=null,fd:1", "ssl=null",
 };
@@ -54,8 +54,8 @@ static void kernel_arguments(struct arguments *to, const struct options *options
 	arguments_add(to, cpus > 1 ? "seccomp=on" : "seccomp=auto");
 	for (i = 0; i < ARRAY_SIZE(usual_arguments); i++)
 		arguments_add(to, (char *)usual_arguments[i]);
-	/* Nobody asks the kernel for anything by a socket, so it has no folder for one. Without
-	 * our patch it wants one: where none can be made, it says so and goes on.
+	/* The kernel's management console is not used, so it has no folder for its socket. Without
+	 * our patch it tries to create one: if none can be created, it logs that and continues.
 	 */
 	arguments_add(to, options->kernel ? "uml_dir=/proc/self/" : "uml_dir=");
 	if (options->debug)
@@ -64,7 +64,7 @@ static void kernel_arguments(struct arguments *to, const struct options *options
 		arguments_add(to, (char *)*own);
 }
 
-/* A debugger that has attached meets the kernel's first instruction by "tcatch exec". */
+/* A debugger that is attached stops at the kernel's first instruction by "tcatch exec". */
 static void wait_for_tracer(void)
 {
 	char *status;
@@ -81,7 +81,7 @@ static void place_descriptors(const int *theirs, int log)
 {
 	int moved[N_CHANNELS + 1], i, fd;
 
-	/* Out of the way of where they go */
+	/* Move it away from descriptors that are needed */
 	for (i = 0; i <= N_CHANNELS; i++) {
 		moved[i] = fcntl(i ? theirs[i - 1] : log, F_DUPFD, FIRST_CHANNEL + N_CHANNELS + 1);
 		if (moved[i] < 0) {
@@ -112,7 +112,7 @@ static void become_kernel(const struct start *start)
 {
 	char *variables[] = { text("TMPDIR=%s", start->temporary ?: "/tmp"), NULL };
 
-	/* With the runner it ends, whatever ends that. */
+	/* It ends with the runner, whatever ends that. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != start->runner)
 		_exit(127);
@@ -122,7 +122,7 @@ static void become_kernel(const struct start *start)
 	signal(SIGXFSZ, SIG_IGN);
 	if (start->traced)
 		wait_for_tracer();
-	/* Never without variables: by them the kernel finds where its stack ends. */
+	/* Never without variables: the kernel finds the end of its stack by them. */
 	if (!chdir(start->folder))
 		execve(start->arguments->program, start->arguments->words, variables);
 	dprintf(1, "cannot start the kernel: %s in %s: %s\n", start->arguments->program,
@@ -130,7 +130,7 @@ static void become_kernel(const struct start *start)
 	_exit(127);
 }
 
-/* An emulator wants sockets. */
+/* An emulator needs sockets. */
 static void make_pipes(struct machine *machine, int *theirs, bool sockets)
 {
 	int ends[2], i;
@@ -188,7 +188,7 @@ void machine_start(struct machine *machine, const struct options *options,
 	machine->log = log[0];
 }
 
-/* All of it: the processes of the guest are in the kernel's group. */
+/* All of it: the processes of the guest are in the kernel's process group. */
 void machine_kill(struct machine *machine)
 {
 	if (machine->pid <= 0)

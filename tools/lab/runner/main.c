@@ -30,7 +30,7 @@ double now_s(void)
 	return now.tv_sec + now.tv_nsec / 1e9;
 }
 
-/* This program's file; where there is no /proc, as it was called */
+/* This program's file; without /proc, the name it was called by */
 char *self_path(void)
 {
 	return realpath("/proc/self/exe", NULL) ?:
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 	int status;
 
 	open_missing_streams();
-	/* Who ignores it has nobody to wait for. */
+	/* If it is ignored, there is nobody to wait for. */
 	signal(SIGCHLD, SIG_DFL);
 	status = act(argc ? argv + 1 : argv);
 	if ((fflush(stdout) || ferror(stdout)) && !status) {

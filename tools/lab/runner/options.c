@@ -13,7 +13,7 @@ struct row {
 	enum { FLAG, NUMBER, TEXT, LIST, TWO_TEXTS } kind;
 	size_t at;
 	unsigned int least, most;
-	size_t given;			/* of a flag that a number was given */
+	size_t given;			/* of a flag for a given number */
 };
 
 #define AT(_field)	offsetof(struct options, _field)
@@ -174,7 +174,7 @@ static void check_options(const struct options *options)
 		die("--ecn marks what --loss chooses: give --loss, too");
 }
 
-/* Options and what follows them: the first word that is none, or what follows "--" */
+/* Options and the words after them: from the first that is no option, or after "--" */
 void options_parse(struct options *options, char **words)
 {
 	const char **none[5];

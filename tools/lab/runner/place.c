@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where the parts of a lab are: a kernel, its modules and its pid 1 */
+/* Places of the parts of a lab: a kernel, its modules and its pid 1 */
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "runner.h"
 
-/* The folder that has base/ and version, as built or installed */
+/* The folder that contains base/ and version, as built or installed */
 static const char *library(void)
 {
 	const char *named = getenv("ROCE_LAB_FOLDER");
@@ -30,7 +30,7 @@ static double changed_s(const char *path)
 	return stat(path, &st) ? 0 : st.st_mtim.tv_sec + st.st_mtim.tv_nsec / 1e9;
 }
 
-/* Of a kernel that the user has built: what tools/lab/build has put beside it */
+/* For a kernel that the user built: the folder that tools/lab/build has put beside it */
 static const char *own_kernel(const char *folder, char **place)
 {
 	char *beside = text("%s/roce-lab", folder), *kernel, *driver;
@@ -85,8 +85,8 @@ static const char *why_not_usable(const char *folder)
 	return NULL;
 }
 
-/* The folder with linux, init and modules/; of an emulator, with vmlinuz and initrd. NULL for
- * options: what is taken where none are given.
+/* The folder with linux, init and modules/; for an emulator, with vmlinuz and initrd. With NULL for
+ * options: the default one.
  */
 const char *place_find(const struct options *options, char **folder)
 {
@@ -106,7 +106,7 @@ const char *place_find(const struct options *options, char **folder)
 	return why;
 }
 
-/* What "make lab" wrote down: a name and a value a line */
+/* Written by "make lab": a name and a value per line */
 const char *place_version(void)
 {
 	return read_text(text("%s/version", library())) ?:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Copying between the caller's streams and the guest's: each in a thread, since the caller's
- * are to block, whoever else has them open.
+/* Copying between the caller's streams and the guest's: each in a thread, as the caller's streams
+ * must block, whoever else has them open.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,10 +13,10 @@
 
 #define PIPE_SIZE	(1 << 20)
 #define PIECE		(1 << 16)
-/* Whatever "ulimit -s" says: a piece is on it. */
+/* A piece must fit on it, whatever "ulimit -s" is. */
 #define STACK_SIZE	(1 << 18)
 
-/* A pipe that takes a megabyte, where the machine lets it. */
+/* A pipe of a megabyte, if the machine permits it. */
 void pipe_make(int *ends)
 {
 	if (pipe2(ends, O_CLOEXEC))
@@ -24,8 +24,8 @@ void pipe_make(int *ends)
 	fcntl(ends[1], F_SETPIPE_SZ, PIPE_SIZE);
 }
 
-/* After an error, whether to try again: whoever else has the caller's streams open may have
- * set them not to block.
+/* After an error, whether to try again: another process that has the caller's streams open may have
+ * set them to non-blocking.
  */
 static bool goes_on(int fd, short event)
 {
@@ -50,7 +50,7 @@ bool write_all(int fd, const char *data, size_t size)
 	return true;
 }
 
-/* Framed: behind its size, since the guest sees no end of the file */
+/* Framed: preceded by its size, as the guest sees no end of file */
 static bool put(struct relay *relay, const char *data, size_t size)
 {
 	uint32_t head = htonl(size);
@@ -66,7 +66,7 @@ static bool put(struct relay *relay, const char *data, size_t size)
 static bool copy(struct relay *relay)
 {
 	static const uint32_t end;
-	static const char end_of_file = 4;	/* a pty's VEOF, as it is at first */
+	static const char end_of_file = 4;	/* a pty's default VEOF */
 	char piece[PIECE];
 	ssize_t got;
 	bool ended;
@@ -77,7 +77,7 @@ static bool copy(struct relay *relay)
 			continue;
 		if (got < 0 || !put(relay, piece, got))
 			return false;
-		/* What ^D has ended, and no end of a line */
+		/* Ended by ^D, but without a line end */
 		ended = relay->terminal && (!got || piece[got - 1] != '\n') &&
 			terminal_goes_on(relay->from);
 		if (ended && !put(relay, &end_of_file, 1))
@@ -88,15 +88,15 @@ static bool copy(struct relay *relay)
 	return !relay->framed || write_all(relay->to, (const char *)&end, sizeof(end));
 }
 
-/* Until the end, or until nobody reads any more */
+/* Until the end, or until there is no reader any more */
 static void *run_relay(void *arg)
 {
 	struct relay *relay = arg;
 
 	if (!copy(relay)) {
 		relay->error = errno;
-		/* Closing the source is what tells the guest, by SIGPIPE. One of the caller's
-		 * stays: a terminal is to be given back.
+		/* Closing the source notifies the guest, by SIGPIPE. One of the caller's is kept
+		 * open, as a terminal must be restored.
 		 */
 		if (relay->from > 2 && !relay->close_target)
 			close(relay->from);
@@ -128,7 +128,7 @@ struct relay *relay_start(int from, int to, bool close_target)
 	return start(&(struct relay){ .from = from, .to = to, .close_target = close_target });
 }
 
-/* The caller's terminal: for a pty of the guest, which sees no end of the file, but characters */
+/* The caller's terminal: to a pty of the guest, which sees no end of file, but characters */
 struct relay *relay_start_terminal(int from, int to, bool framed)
 {
 	return start(&(struct relay){ .from = from, .to = to, .terminal = true, .framed = framed });
@@ -140,7 +140,7 @@ struct relay *relay_start_framed(int from, int to)
 	return start(&(struct relay){ .from = from, .to = to, .framed = true });
 }
 
-/* 0, or the error that it ended with */
+/* 0, or the error that ended it */
 int relay_wait(struct relay *relay)
 {
 	pthread_join(relay->thread, NULL);

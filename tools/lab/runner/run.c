@@ -14,11 +14,11 @@
 #include "runner.h"
 
 #define KILL_AFTER_S	10
-/* A machine on which many begin at once is slow, not broken. */
+/* A machine on which many labs start at once is slow, not broken. */
 #define BOOT_LIMIT_S	300
 #define TICK_MS		500
 
-/* What grows: the kernel's log, reports that have not come whole */
+/* Growing buffers: the kernel's log, incomplete reports */
 struct buffer {
 	char *data;
 	size_t size, room;
@@ -27,24 +27,24 @@ struct buffer {
 static struct run {
 	const struct options *options;
 	struct terminal terminal;
-	struct message orders;		/* what is still to be sent */
+	struct message orders;		/* the part not sent yet */
 	size_t orders_sent;
 	struct machine machine;
 	struct buffer console, reports;
-	int show;			/* for --verbose: what is written here is shown */
+	int show;			/* for --verbose: the stream for the console's text */
 	struct relay *shower;
 	size_t shown;			/* of the console */
 	struct output {
 		struct relay *relay;
 		const char *name, *channel;
-		uint64_t bytes;		/* that come, as the guest says */
+		uint64_t bytes;		/* bytes to come, as announced by the guest */
 	} outputs[4];
 	int n_outputs, copies[2];	/* files for CAPTURE and TRACE */
 	const char *log;
 	double began_s, kill_at_s;
 	bool ready, timed_out, killed, let_go;
-	bool tainted;			/* by a fault, says the kernel besides its log */
-	int ended;			/* what the command ended with, while its rest comes */
+	bool tainted;			/* by a fault, as the kernel's taint shows */
+	int ended;			/* the command's status, while output arrives */
 	int result;
 } current = { .log = "", .copies = { -1, -1 }, .result = -1, .show = -1 };
 
@@ -54,7 +54,7 @@ void say(const char *format, ...)
 {
 	va_list args;
 
-	/* Who cannot be told of it gets its status still. */
+	/* If the message cannot be written, the status is still returned. */
 	signal(SIGPIPE, SIG_IGN);
 	va_start(args, format);
 	fprintf(stderr, "roce-lab: ");
@@ -65,8 +65,8 @@ void say(const char *format, ...)
 
 /* --- the end of the kernel -------------------------------------------------- */
 
-/* Signals that are passed on. Those that come first end the runner, too, once the command has
- * ended; USR1 and USR2 are meant for that alone.
+/* Signals that are forwarded. The first ones also end the runner, once the command has ended; USR1
+ * and USR2 are for the command only.
  */
 static const int caught[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
 			      SIGCONT };
@@ -95,8 +95,8 @@ static void end_by_signal(int number)
 	raise(number);
 }
 
-/* What is waited for from here on is whoever takes the output: signals end that, and where time
- * was over before, so does an alarm.
+/* From here on it waits only for the reader of the output: signals end that, and so does an alarm
+ * if the time limit was exceeded before.
  */
 static void let_go(void)
 {
@@ -111,7 +111,7 @@ static void let_go(void)
 	if (current.timed_out || current.kill_at_s) {
 		signal(SIGALRM, give_up);
 		left_s = alarm(KILL_AFTER_S);
-		if (left_s)	/* It was to come before. */
+		if (left_s)	/* It was due already. */
 			alarm(left_s);
 	}
 }
@@ -133,8 +133,8 @@ static void show_rest(void)
 	relay_wait(current.shower);
 }
 
-/* The terminal is given back behind what they show. False where something could not be written
- * that somebody wants.
+/* Restore the terminal after all output. False if some output could not be written although there
+ * is a reader.
  */
 static bool wait_for_outputs(void)
 {
@@ -157,7 +157,7 @@ static bool wait_for_outputs(void)
 	return good;
 }
 
-/* roce-lab itself cannot go on, and says why in a line, behind what the command has written. */
+/* roce-lab itself cannot continue: print the reason in a line, after the command's output. */
 void die(const char *format, ...)
 {
 	va_list args;
@@ -185,7 +185,7 @@ static const char * const fault_words[] = {
 	"scheduling while atomic", "bad unlock balance", "unregister_netdevice: waiting",
 };
 
-/* Stock kernels warn of processors by that word, too, but not at the beginning. */
+/* Stock kernels use that word in warnings about processors, too, but not at the start of a line. */
 static bool is_fault(const char *line, const char *word)
 {
 	const char *at = strstr(line, word);
@@ -228,7 +228,7 @@ static void keep(struct buffer *buffer, const char *data, size_t size)
 	buffer->data[buffer->size] = 0;
 }
 
-/* Some of it, or false at its end */
+/* Read some of it; false at its end */
 static bool read_some(int fd, struct buffer *buffer)
 {
 	static char piece[65536];
@@ -242,7 +242,7 @@ static bool read_some(int fd, struct buffer *buffer)
 	return true;
 }
 
-/* As much as is taken at once: nobody may read it. */
+/* Write as much as possible at once: there may be no reader. */
 static void show_some(void)
 {
 	ssize_t done = write(current.show, current.console.data + current.shown,
@@ -250,13 +250,11 @@ static void show_some(void)
 
 	if (done > 0)
 		current.shown += done;
-	else if (errno != EAGAIN && errno != EINTR)	/* Nobody will. */
+	else if (errno != EAGAIN && errno != EINTR)	/* There is no reader. */
 		current.shown = current.console.size;
 }
 
-/* Nobody writes to it any more. What the guest has said of its log comes behind it, and a NUL
- * ends no search.
- */
+/* It is complete: append what the guest reported about its log. A NUL must not end searches. */
 static void read_console_to_its_end(void)
 {
 	struct buffer *console = &current.console;
@@ -270,7 +268,7 @@ static void read_console_to_its_end(void)
 			console->data[i] = ' ';
 }
 
-/* In words: where it is */
+/* A description of its location */
 static char *keep_log(void)
 {
 	char *path, *where;
@@ -314,7 +312,7 @@ static void died(void)
 	    find_fault(said) ?: last_line(said), keep_log());
 }
 
-/* --- orders: the job, and then what comes meanwhile ------------------------- */
+/* --- orders: the job, and then those that follow ---------------------------- */
 
 static void order(const char *name, const char *value)
 {
@@ -326,7 +324,7 @@ static void order_signal(int number)
 	order("signal", text("%d", number));
 }
 
-/* As much as the pipe takes: the guest may never read it. */
+/* Write as much as the pipe takes: the guest may never read it. */
 static void send_orders(void)
 {
 	struct message *orders = &current.orders;
@@ -360,7 +358,7 @@ static void catch_signals(void)
 	fcntl(signals[0], F_SETFL, O_NONBLOCK);
 	fcntl(signals[1], F_SETFL, O_NONBLOCK);
 	for (i = 0; i < ARRAY_SIZE(caught); i++)
-		/* One that is ignored, as by nohup, stays so. */
+		/* A signal that is ignored, as by nohup, remains so. */
 		if (!is_ignored(caught[i]))
 			sigaction(caught[i], &action, NULL);
 }
@@ -399,9 +397,9 @@ static void take_signals(void)
 
 /* --- reports ---------------------------------------------------------------- */
 
-/* The command was stopped: so is the runner, and whoever does so to it sees the terminal as it
- * was. It comes back by SIGCONT. In the group of its session's leader, or as pid 1, there is no
- * shell to bring it back, and SIGTSTP does nothing.
+/* The command was stopped, so stop the runner, with the terminal restored. It continues on SIGCONT.
+ * In the process group of its session's leader, or as pid 1, there is no shell to continue it, and
+ * SIGTSTP does nothing.
  */
 static void stop(void)
 {
@@ -413,7 +411,7 @@ static void stop(void)
 	kill(0, SIGTSTP);
 }
 
-/* CHANNEL BYTES: so many are to come, though the guest has ended. */
+/* CHANNEL BYTES: so many are still to come, although the guest has ended. */
 static void note_sent(const char *value)
 {
 	unsigned long long bytes;
@@ -551,7 +549,7 @@ static void start_output(int from, int to, const char *name, const char *channel
 
 	if (to < 0)
 		return;
-	/* Where that ends in die(), those before it are waited for. */
+	/* If that ends in die(), those started before are waited for. */
 	relay = relay_start(from, to, false);
 	current.outputs[current.n_outputs++] = (struct output){ relay, name, channel, 0 };
 }
@@ -570,7 +568,7 @@ static void start_streams(void)
 {
 	const struct terminal *terminal = &current.terminal;
 	int *ends = current.machine.ends;
-	/* In the background its terminal is not to be read. */
+	/* In the background its terminal must not be read. */
 	int in = terminal->is[0] && !terminal->foreground ? open("/dev/null", O_RDONLY) : 0;
 
 	if (terminal->foreground)
@@ -585,7 +583,7 @@ static void start_streams(void)
 	start_output(ends[TRACE], current.copies[1], "--trace", "trace");
 }
 
-/* Of an emulator, which takes what is under way with it when it ends */
+/* For an emulator, which discards data in transit when it ends */
 static void wait_for_bytes(void)
 {
 	const struct output *output;
@@ -614,7 +612,7 @@ static int judge(bool written)
 		say("the lab's kernel reported a fault: %s", fault);
 		say("%s", keep_log());
 	}
-	/* What libibverbs says of it names no package. */
+	/* The message of libibverbs names no package. */
 	if (missing)
 		say("%s", missing);
 	if (current.timed_out)
@@ -630,7 +628,7 @@ int run(const struct options *options)
 
 	current.options = options;
 	terminal_look(&current.terminal);
-	/* All that can be wrong with what was asked for is said before a kernel starts. */
+	/* All errors in the request are reported before a kernel is started. */
 	current.copies[0] = open_file("pcap", options->pcap);
 	current.copies[1] = open_file("trace", options->trace_file);
 	job_write(&current.orders, options, &current.terminal);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The runner, "roce-lab": one static program, which needs nothing of the machine but Linux and
- * /proc. It starts a User-Mode Linux kernel, tells the guest what to do (../guest/job.c), and
- * copies between the caller's streams and the guest's.
+ * The runner, "roce-lab": one static program, which needs only Linux and /proc of the machine. It
+ * starts a User-Mode Linux kernel, sends the guest its job (../guest/job.c), and copies between the
+ * caller's streams and the guest's.
  */
 #ifndef LAB_RUNNER_H
 #define LAB_RUNNER_H
@@ -15,7 +15,7 @@
 #define ARRAY_SIZE(_array)	(sizeof(_array) / sizeof((_array)[0]))
 #define MIB			(1ull << 20)
 
-/* What roce-lab ends with when it is not the command's */
+/* Exit status of roce-lab if it is not the command's */
 #define STATUS_FAULT		99
 #define STATUS_TIMED_OUT	124
 #define STATUS_FAILED		125
@@ -28,22 +28,22 @@ struct options {
 	const char *arch, *root;
 	unsigned int hosts, devices, mtu, vlan, cpus, timeout_s, tos, seed;
 	bool ecn, pwd, debug, gdb, verbose, qemu, disable_kvm, tos_given, seed_given;
-	char **command;			/* what follows the options */
+	char **command;			/* the words after the options */
 };
 
 void options_parse(struct options *options, char **words);
 void options_help(void);
 
-/* --- place.c: where the parts of a lab are. What returns words says why something cannot be,
- * or NULL.
+/* --- place.c: places of the parts of a lab. Functions that return text return the reason of an
+ * error, or NULL.
  */
 const char *place_find(const struct options *options, char **folder);
 const char *place_version(void);
 
-/* --- limits.c: what the machine outside allows */
+/* --- limits.c: limits of the machine outside */
 struct memory {
 	uint64_t bytes;			/* for the guest */
-	char *folder;			/* NULL: its memory is a file in none */
+	char *folder;			/* NULL: its memory is a file in no folder */
 };
 
 uint64_t memory_limit(const char **who);
@@ -54,7 +54,7 @@ unsigned int processors(unsigned int asked);
 void raise_limits(void);
 int temporary_file(char **path);
 
-/* --- terminal.c: the caller's */
+/* --- terminal.c: the caller's terminal */
 struct terminal {
 	bool is[3];			/* stdin, stdout, stderr */
 	bool foreground, raw;
@@ -67,7 +67,7 @@ void terminal_give_back(void);
 bool terminal_goes_on(int fd);
 char *terminal_window(const struct terminal *terminal);
 
-/* --- job.c: what the guest is told */
+/* --- job.c: the message to the guest */
 struct message {
 	char *data;
 	size_t size, room;
@@ -80,7 +80,7 @@ void job_write(struct message *message, const struct options *options,
 
 char *real_folder(const char *option, const char *given);
 
-/* --- machine.c: the kernel, a process, and its pipes */
+/* --- machine.c: the kernel as a process, and its pipes */
 enum channel { ORDERS, REPORTS, STDIN, STDOUT, STDERR, CAPTURE, TRACE, N_CHANNELS };
 
 struct machine {
@@ -95,7 +95,7 @@ struct arguments {
 	size_t n;
 };
 
-/* The descriptors of channel/lab_channel.c, and those that an emulator is told of */
+/* The descriptors of channel/lab_channel.c, and those passed to an emulator */
 #define FIRST_CHANNEL	3
 
 void arguments_add(struct arguments *arguments, char *word);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The caller's terminal. It is raw only where a pty inside has both its input and its output;
- * otherwise its own line editing and its signals stay. Its modes are set without waiting for what
- * was written before (TCSADRAIN), which has been treated: whoever is to read that may not.
+ * The caller's terminal. It is raw only if a pty inside has both its input and its output;
+ * otherwise it keeps its own line editing and signals. Its modes are set without waiting for output
+ * (TCSADRAIN), which has been processed already: nobody may be reading it.
  */
 #include <signal.h>
 #include <string.h>
@@ -25,8 +25,8 @@ void terminal_look(struct terminal *terminal)
 	terminal->raw = terminal->is[0] && terminal->is[1] && terminal->foreground;
 }
 
-/* In the background it is somebody else's. Who has stopped the runner by SIGSTOP may have set its
- * modes meanwhile.
+/* In the background it belongs to another job. Who stopped the runner by SIGSTOP may have changed
+ * its modes meanwhile.
  */
 void terminal_take(const struct terminal *terminal)
 {
@@ -49,7 +49,7 @@ static void set_modes(const struct termios *modes)
 	signal(SIGTTOU, old);
 }
 
-/* But for its treatment of output, while some is to come that the pty has treated */
+/* Except for output processing, while output processed by the pty is still to come */
 void terminal_give_back_input(void)
 {
 	struct termios modes = saved;
@@ -60,7 +60,7 @@ void terminal_give_back_input(void)
 	set_modes(&modes);
 }
 
-/* Signal handlers call it, too. */
+/* Also called from signal handlers. */
 void terminal_give_back(void)
 {
 	if (!is_saved)
@@ -69,7 +69,7 @@ void terminal_give_back(void)
 	is_saved = false;
 }
 
-/* Whether more can come behind ^D: it has its line editing, and nobody has hung up. */
+/* Whether more input may follow ^D: it does line editing, and has not been hung up. */
 bool terminal_goes_on(int fd)
 {
 	struct termios modes;
@@ -77,7 +77,7 @@ bool terminal_goes_on(int fd)
 	return !tcgetattr(fd, &modes) && modes.c_lflag & ICANON;
 }
 
-/* ROWSxCOLUMNS, or NULL where no stream is a terminal */
+/* ROWSxCOLUMNS, or NULL if no stream is a terminal */
 char *terminal_window(const struct terminal *terminal)
 {
 	struct winsize size;
