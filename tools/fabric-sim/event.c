@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A heap of which each node has four children: half as deep as one with two, and the
- * children lie in one line of the cache.
+ * A heap whose nodes have four children: half as deep as one with two, and the children are in one
+ * cache line.
  */
 #include <stdlib.h>
 
@@ -52,7 +52,7 @@ static u32 least_child(u32 i)
 	return least;
 }
 
-/* The next one until then; false where there is none */
+/* The next event until then; false if there is none */
 bool event_next(struct event *event, u64 until)
 {
 	struct event last;

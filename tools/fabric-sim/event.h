@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events, in the order of their time; those of one time in the order in which they were
- * made, so a run depends on its parameters and its seed alone.
+ * Events, ordered by time; those of the same time in the order of their creation, so a run depends
+ * on its parameters and its seed alone.
  */
 #ifndef FABRIC_SIM_EVENT_H
 #define FABRIC_SIM_EVENT_H
@@ -13,21 +13,21 @@ enum event_kind {
 	EVENT_PORT,	/* of a port: the wire is free */
 	EVENT_RECEIVE,	/* of a host: packets wait for its processor */
 	EVENT_TURN,	/* of a QP: it may send */
-	EVENT_PROBE,	/* of a QP: nothing has been heard */
-	EVENT_WAITED,	/* of a QP: a packet may have been only late until now */
+	EVENT_PROBE,	/* of a QP: no answer has arrived */
+	EVENT_WAITED,	/* of a QP: a packet has been late for long enough to count as lost */
 	EVENT_TIMEOUT,	/* of a QP: the ACK timeout of verbs */
 	EVENT_START,	/* of a QP: its first message is posted */
 	EVENT_WORK,	/* of the workload */
 	EVENT_SAMPLE,	/* figures over time */
 	EVENT_LINK,	/* of a link that flaps: it goes down or up */
-	EVENT_ROUTES,	/* all switches know of that */
+	EVENT_ROUTES,	/* all switches learn of that */
 };
 
 /**
- * struct event - Something that will happen
+ * struct event - A future event
  * @at: ns
- * @order: among those of the same time
- * @arg: enum event_kind in the highest four bits; of whom
+ * @order: among events of the same time
+ * @arg: enum event_kind in the highest four bits; index of the object
  */
 struct event {
 	u64 at;
@@ -35,7 +35,7 @@ struct event {
 	u32 arg;
 };
 
-extern u64 now;		/* ns since the begin of the run */
+extern u64 now;		/* ns since the start of the run */
 extern u64 events_done;
 
 void event_at(u64 at, enum event_kind kind, u32 of);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hosts: a queue to the wire, which is a port (net.c), and a processor that takes packets
- * in batches, as a softirq does. What is answered is answered at the end of a batch.
+ * Hosts: a queue to the wire, which is a port (net.c), and a processor that takes packets in
+ * batches, like a softirq. Answers are sent at the end of a batch.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "qp.h"
 #include "topo.h"
 
-/* Packets that one call of a NAPI poll takes */
+/* Packets that one call of a NAPI poll processes */
 #define BATCH	64
 
 /**
@@ -64,7 +64,7 @@ void host_tx_charge(u32 host, u32 num)
 		hosts[host].tx_free = max(hosts[host].tx_free, now) + num * (u64)param.tx_ns;
 }
 
-/* False where the host's own queue is full */
+/* False if the host's own queue is full */
 bool host_send(u32 host, u32 packet)
 {
 	return port_send(host, packet);

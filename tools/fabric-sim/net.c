@@ -18,7 +18,7 @@ static u64 random_state[2];
 
 /* --- random numbers ------------------------------------------------------- */
 
-/* splitmix64: any seed is as good as another */
+/* splitmix64: all seeds are equally good */
 static u64 mix(u64 *state)
 {
 	u64 z = (*state += 0x9e3779b97f4a7c15);
@@ -138,8 +138,8 @@ static bool has_room(const struct port *port, u32 bytes)
 }
 
 /*
- * With the probability of RED, as switches and "tc red" have it: nothing below Kmin, up to
- * Pmax at Kmax, all above.
+ * With RED's probability, as in switches and "tc red": nothing below Kmin, up to Pmax at Kmax,
+ * everything above.
  */
 static bool is_red(struct port *port)
 {
@@ -154,7 +154,7 @@ static bool is_red(struct port *port)
 	return queue > max || random_unit() < param.pmax / 100 * (queue - min) / (max - min);
 }
 
-/* False where RED drops it, since it cannot be marked */
+/* False if RED drops it, as it cannot be marked */
 static bool mark(struct port *port, struct packet *packet)
 {
 	if (!param.kmin_kb || !is_switch(port) || packet->kind != PACKET_DATA || !is_red(port))
@@ -206,8 +206,8 @@ static void start(u32 index, u32 packet)
 }
 
 /*
- * A switch sends CNPs first, as it is to be told (Documentation/operating.rst); a host whose
- * queues are fair (fq_codel) all that is seldom: answers.
+ * A switch sends CNPs first, as it should be configured (Documentation/operating.rst); a host with
+ * fair queues (fq_codel) sends sparse flows first: answers.
  */
 static bool goes_first(const struct port *port, const struct packet *packet)
 {
@@ -248,7 +248,7 @@ static u32 unqueue(struct port *port)
 	return packet;
 }
 
-/* False where the queue has no room; the packet is gone then */
+/* False if the queue has no room; the packet is freed then */
 bool port_send(u32 index, u32 packet)
 {
 	struct port *port = &ports[index];
@@ -288,7 +288,7 @@ void port_event(u32 index)
 		arm(index);
 }
 
-/* The link goes down: what waits for it is lost */
+/* The link goes down: queued packets are lost */
 void port_cut(u32 index)
 {
 	u32 packet;

@@ -89,7 +89,7 @@ struct port {
 	u32 most;
 };
 
-/* What all ports did together */
+/* Totals of all ports */
 struct net_totals {
 	u64 drops, marks, lost, cut;
 };
@@ -108,7 +108,7 @@ void port_event(u32 port);
 void port_cut(u32 port);
 void net_loss(double percent);
 
-/* Random numbers, by the seed of the run */
+/* Random numbers from the seed of the run */
 void random_seed(u64 seed);
 u64 random_u64(void);
 

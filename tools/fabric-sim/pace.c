@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pacing: what drivers/sw/tx/congestion.c does around the pure rate.c, without its locks
- * and memory.
+ * Pacing: the code of drivers/sw/tx/congestion.c around the pure rate.c, without its locks and
+ * memory.
  */
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -9,7 +9,7 @@
 
 #include "qp.h"
 
-/* In flight per round trip, kbit/s; 0: not known */
+/* Rate of data in flight per round trip, kbit/s; 0: unknown */
 static u32 used_rate(const struct qp *qp)
 {
 	u64 bits = (u64)(qp->send.next - qp->send.oldest) * param.mtu * 8;
@@ -52,7 +52,7 @@ void pace_cnp(struct qp *qp)
 	rhca_rate_cnp(&pace->rate, &param.cc, param.mtu, now);
 }
 
-/* Without CNPs the limit is the user's, or there is none any more */
+/* Without CNPs the limit is the user's, or there is none */
 static bool is_over(struct pace *pace)
 {
 	if (now - pace->cnp_at < FORGET_NS || param.cc.rp_max_rate)
@@ -69,7 +69,7 @@ static u32 quantum(const struct rhca_rate *rate)
 	return clamp_t(u64, bytes, mtu, max(QUANTUM_BYTES, mtu));
 }
 
-/* How many packets may leave now? 0: @wait_ns says for how long none may */
+/* How many packets may be sent now? 0: not before @wait_ns */
 u32 pace_packets(struct qp *qp, u64 *wait_ns)
 {
 	struct pace *pace = &qp->send.pace;
@@ -89,7 +89,7 @@ u32 pace_packets(struct qp *qp, u64 *wait_ns)
 	return 0;
 }
 
-/* Packets have left; @bytes from the IP header on */
+/* Packets were sent; @bytes from the IP header on */
 void pace_sent(struct qp *qp, u32 packets, u32 bytes)
 {
 	struct pace *pace = &qp->send.pace;

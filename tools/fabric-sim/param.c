@@ -19,7 +19,7 @@ struct param param = {
 };
 
 #define MOST_HOSTS	65536
-#define MOST		1e15		/* of all others: exact as a double */
+#define MOST		1e15		/* of all other parameters: exact as a double */
 #define LEAST_RATE	1e-3
 
 struct number { const char *name; double *value; const char *help; double least, most; };
@@ -162,7 +162,7 @@ static bool set(const char *name, size_t len, const char *value)
 	return false;
 }
 
-/* False where there is no such parameter */
+/* False if there is no such parameter */
 bool param_set(const char *word)
 {
 	const char *equals = strchr(word, '=');

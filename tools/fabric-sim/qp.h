@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A connection that sends messages (WRITEs) one way: what the driver keeps for a QP at
- * either end, as far as loss and congestion depend on it.
+ * A connection that sends messages (WRITEs) in one direction: the driver's state of a QP at either
+ * end, as far as loss and congestion depend on it.
  */
 #ifndef FABRIC_SIM_QP_H
 #define FABRIC_SIM_QP_H
@@ -18,7 +18,7 @@
 #include "sw/tx/rate.h"
 #include "sw/tx/recover.h"
 
-/* What is counted from here on is a PSN of 32 bits; the driver's units get 24 of them */
+/* Counts from here on are PSNs of 32 bits; the driver's units get 24 of them */
 #define PSN(psn)	((psn) & 0xffffff)
 
 enum pause {
@@ -63,7 +63,7 @@ struct sender {
 	u64 heard_at;
 	u64 probe_at;
 	u64 deadline;
-	/* events that are under way; 0: none */
+	/* pending events; 0: none */
 	u64 turn_event;
 	u64 probe_event;
 	u64 timeout_event;
@@ -81,7 +81,7 @@ struct receiver {
 	u32 answer_psn;
 	bool answer_waits;
 	bool answer_nak;
-	bool waits;		/* an EVENT_WAITED is under way */
+	bool waits;		/* an EVENT_WAITED is pending */
 	u64 cnp_due;
 };
 

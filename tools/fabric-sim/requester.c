@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sender of a QP: what drivers/sw/tx/{requester,segment,probe,ack_timeout}.c and
- * sw/rx/completer.c do around the pure recover.c, rtt.c, cwnd.c and rate.c, for WRITEs over
- * RC. Functions have the names that they have there.
+ * The sender of a QP: the code of drivers/sw/tx/{requester,segment,probe,ack_timeout}.c and
+ * sw/rx/completer.c around the pure recover.c, rtt.c, cwnd.c and rate.c, for WRITEs over RC.
+ * Functions have the same names as there.
  */
 #include <linux/minmax.h>
 #include <linux/time64.h>
 
 #include "qp.h"
 
-/* IP, UDP, BTH, ICRC: what pacing counts besides the payload and the frame */
+/* IP, UDP, BTH, ICRC: counted by pacing in addition to the payload and the frame */
 #define HEADERS		44
-/* A turn that has used its budget: others get theirs, then it goes on */
+/* A turn that has used its budget continues after those of others */
 #define NEXT_TURN_NS	1000
 
 void requester_reset(struct qp *qp)
@@ -28,7 +28,7 @@ static u32 in_flight(const struct sender *send)
 	return send->next - send->oldest;
 }
 
-/* --- the timer of verbs: ack_timeout.c ------------------------------------ */
+/* --- the ACK timeout: ack_timeout.c ---------------------------------------- */
 
 static u64 ack_timeout(void)
 {
@@ -236,7 +236,7 @@ static void advance(struct qp *qp, bool ask)
 	send->newest = max(send->newest, send->next);
 }
 
-/* A packet; false where none can be sent now */
+/* Send a packet; false if none can be sent now */
 static bool step(struct qp *qp, u32 *bytes)
 {
 	struct sender *send = &qp->send;
@@ -320,7 +320,7 @@ static void ask_if_stuck(struct qp *qp, u32 *bytes)
 	send->ask = false;
 }
 
-/* True where more can be sent, but the turn is over */
+/* True if more can be sent, but the turn is over */
 static bool send_all(struct qp *qp, enum pause resumed)
 {
 	struct sender *send = &qp->send;
@@ -429,7 +429,7 @@ static void note_progress(struct qp *qp, u32 upto)
 	restart_ack_timer(send);
 	if (send->next < upto)
 		rewind_to(send, upto);
-	/* drivers/sw/tx/segment.c: so many packets after a loss the next is near */
+	/* drivers/sw/tx/segment.c: the next loss is likely within so many packets */
 	if (send->lossy && send->oldest > send->loss_psn + 64)
 		send->lossy = false;
 	work_progress(qp, acked);
@@ -460,7 +460,7 @@ static void take_nak(struct qp *qp, u32 psn)
 	repeat_lost(qp, psn, action);
 }
 
-/* requester_turn() follows when its batch is taken */
+/* requester_turn() follows when its batch is processed */
 void requester_ack(struct qp *qp, u32 psn, bool nak)
 {
 	struct sender *send = &qp->send;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The receiver of a QP: what drivers/sw/rx/responder.c and sw/qp/hold.c do around the pure
- * hold_rule.c. A packet that is held is a bit here.
+ * The receiver of a QP: the code of drivers/sw/rx/responder.c and sw/qp/hold.c around the pure
+ * hold_rule.c. A held packet is a bit here.
  */
 #include <linux/minmax.h>
 #include <linux/time64.h>
 
 #include "qp.h"
 
-/* IP, UDP, BTH, AETH, ICRC and the frame: less than the least frame */
+/* IP, UDP, BTH, AETH, ICRC and the frame: less than the minimum frame */
 #define ANSWER_BYTES	64
-/* An skb with a page beside the payload, of which the port's limit is */
+/* An skb with a page for the payload, as counted by the port's limit */
 #define HELD_BESIDES	768
 
 enum hold { HOLD_REFUSED, HOLD_TWICE, HOLD_KEPT };
@@ -172,7 +172,7 @@ static void send_back(const struct qp *qp, enum packet_kind kind, u32 psn)
 				      ANSWER_BYTES + (param.frame_bytes > 64 ? 24 : 0)));
 }
 
-/* One CNP in np_min_time_between_cnps */
+/* At most one CNP in np_min_time_between_cnps */
 static void answer_mark(struct qp *qp)
 {
 	if (now < qp->recv.cnp_due)
@@ -182,7 +182,7 @@ static void answer_mark(struct qp *qp)
 	send_back(qp, PACKET_CNP, 0);
 }
 
-/* A packet that is missing has been waited for */
+/* The wait for a missing packet is over */
 void responder_waited(struct qp *qp)
 {
 	struct receiver *recv = &qp->recv;
@@ -201,7 +201,7 @@ void responder_waited(struct qp *qp)
 	responder_answer(qp);
 }
 
-/* A request has come; responder_answer() follows when its batch is taken */
+/* A request has arrived; responder_answer() follows when its batch is processed */
 void responder_receive(struct qp *qp, const struct packet *packet)
 {
 	if (packet->ce && param.cc.enable)

@@ -17,7 +17,7 @@
 #include "stats.h"
 #include "topo.h"
 
-/* QPs of which each has a column in the figures over time */
+/* QPs that have a column each in the figures over time */
 #define MOST_COLUMNS	16
 
 static FILE *series;
@@ -50,7 +50,7 @@ static u64 payload_bytes(const struct qp *qp)
 	       ((qp->message_packets - 1) * (u64)param.mtu + qp->last_bytes);
 }
 
-/* In an empty network: each link takes the first packet after the one before */
+/* In an empty network: each link forwards the first packet after the previous one */
 u64 ideal_ns(const struct qp *qp)
 {
 	u32 links = topo_hops(qp->src, qp->dst);
@@ -65,7 +65,7 @@ u64 ideal_ns(const struct qp *qp)
 
 /* --- over time --------------------------------------------------------------- */
 
-/* Before anything happens */
+/* Called before anything happens */
 void stats_open(void)
 {
 	u32 i;
@@ -110,7 +110,7 @@ void stats_sample(void)
 		fprintf(series, "\n");
 }
 
-/* Rates are measured from now on */
+/* Rates are measured from here on */
 void stats_begin(void)
 {
 	u32 i;
@@ -180,7 +180,7 @@ static void print_completions(void)
 	free(slow);
 }
 
-/* What all hosts that receive could have got in that time */
+/* Maximum that all receiving hosts could have got in that time */
 static double capacity_bits(double ns)
 {
 	u8 *receives = calloc(num_hosts, 1);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A sender to compare with: a window that grows and shrinks as TCP's (RFC 5681), a selective
- * acknowledgement for each packet, all that is missing repeated at once (RFC 6675), and a
+ * A sender to compare with: a window that grows and shrinks as in TCP (RFC 5681), a selective
+ * acknowledgement for each packet, all missing packets retransmitted at once (RFC 6675), and a
  * timeout. With tcp_dctcp the window shrinks by the share of marked packets (RFC 8257). The
- * receiver has room for whatever comes.
+ * receiver accepts all packets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define MOST		1024	/* packets of a window */
 #define FIRST_WINDOW	10	/* RFC 6928 */
-#define DUPLICATES	3	/* later packets that make one count as lost */
+#define DUPLICATES	3	/* later packets after which one counts as lost */
 
 enum state { GONE, LOST, OUT, SACKED };
 
@@ -117,7 +117,7 @@ static void shrink(struct qp *qp, double share)
 	tcp->recovering = true;
 }
 
-/* What enough later packets have overtaken */
+/* Packets overtaken by enough later ones */
 static void find_lost(struct qp *qp)
 {
 	struct tcp *tcp = qp->tcp;

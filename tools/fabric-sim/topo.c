@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A star: one switch. Or leaves and spines: each leaf has a link to each spine, and a
- * connection takes the spine that its hash says (ECMP). Ports are numbered so that a route
- * is arithmetic.
+ * A star: one switch. Or leaves and spines: each leaf has a link to each spine, and a connection's
+ * hash selects the spine (ECMP). Ports are numbered so that routing is arithmetic.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 
 static u32 leaves, spines, per_leaf;
 static bool is_star;
-static bool routed_around;	/* all know that leaf 0 and spine 0 have no link */
+static bool routed_around;	/* all know that the link between leaf 0 and spine 0 is down */
 
 static u32 leaf_to_spine(u32 leaf, u32 spine)
 {
@@ -85,7 +84,7 @@ static u32 choose_spine(u32 from, u32 to, u32 hash)
 	return hash % spines;
 }
 
-/* The port by which a node sends to a host */
+/* The port on which a node sends to a host */
 u32 topo_route(u32 node, u32 host, u32 hash)
 {
 	u32 leaf;
@@ -102,7 +101,7 @@ u32 topo_route(u32 node, u32 host, u32 hash)
 	return leaf_to_spine(node - num_hosts, choose_spine(node - num_hosts, leaf, hash));
 }
 
-/* Links between two hosts */
+/* Number of links between two hosts */
 u32 topo_hops(u32 a, u32 b)
 {
 	return is_star || a / per_leaf == b / per_leaf ? 2 : 4;

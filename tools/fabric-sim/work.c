@@ -25,7 +25,7 @@ u32 num_qps, qps_active;
 struct totals totals;
 
 static bool is_tcp;
-static u32 next_arrival, num_arrivals;	/* QPs that begin one after the other */
+static u32 next_arrival, num_arrivals;	/* QPs that start one after the other */
 
 /* --- QPs ----------------------------------------------------------------------- */
 
@@ -108,7 +108,7 @@ void work_progress(struct qp *qp, u32 acked)
 	qps_active--;
 }
 
-/* --- who sends to whom ------------------------------------------------------------ */
+/* --- sender and receiver of each QP ------------------------------------------------ */
 
 static void make_incast(bool steps)
 {
@@ -134,7 +134,7 @@ static void make_permutation(void)
 			start_sometime(add_qp(i, (i + num_hosts / 2) % num_hosts));
 }
 
-/* Host i begins with host i + 1, so that not all begin with the same one */
+/* Host i starts with host i + 1, so that not all start with the same one */
 static void make_all_to_all(void)
 {
 	u32 i, j;
@@ -165,7 +165,7 @@ static double size_of(void)
 	return !strcmp(param.sizes, "heavy") ? heavy_size() : param.kb * 1024;
 }
 
-/* Mean, by which the arrivals make the load */
+/* Mean, from which arrivals are derived for the load */
 static double mean_size(void)
 {
 	if (strcmp(param.sizes, "heavy"))
@@ -179,7 +179,7 @@ static u32 other_than(u32 host)
 	return (host + 1 + random_below(num_hosts - 1)) % num_hosts;
 }
 
-/* @links: links of hosts that the messages are to load */
+/* @links: number of hosts' links that the messages load */
 static void make_arrivals(u32 num, double links, bool to_first)
 {
 	double us = 0, per_us = links * param.load * param.host_mbps / 8 / mean_size();
@@ -200,7 +200,7 @@ static void make_arrivals(u32 num, double links, bool to_first)
 	event_at(qps[next_arrival].started, EVENT_WORK, 0);
 }
 
-/* One after the other, so that few wait among the events */
+/* One after the other, so that few events are pending */
 void work_event(u32 of)
 {
 	struct qp *qp = &qps[next_arrival++];

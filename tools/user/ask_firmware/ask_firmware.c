@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Asks the firmware of a ConnectX adapter what a driver has to guess: which memory keys it
- * lets be made, of those that mlx5_ib and roce_hca_mlx5 make in other ways. hardware-report
- * builds it, loads it, reads the answers and unloads it.
+ * Asks the firmware of a ConnectX adapter what a driver can only guess: which memory keys it
+ * creates, of those that mlx5_ib and roce_hca_mlx5 create in different ways. hardware-report builds
+ * this module, loads it, reads the answers and unloads it.
  *
- * A function is asked that has no RDMA driver, and cannot get one meanwhile. Each key that
- * is made is destroyed at once, and nobody is told of it.
+ * The function used has no RDMA driver, and cannot get one meanwhile. Each key created is destroyed
+ * at once, and is not known to anyone.
  */
 #include <linux/auxiliary_bus.h>
 #include <linux/dma-mapping.h>
@@ -27,7 +27,7 @@ static char *function;
 module_param(function, charp, 0444);
 MODULE_PARM_DESC(function, "its RDMA function on the auxiliary bus, such as mlx5_core.rdma.0");
 
-static char answers[4000];	/* sysfs has a page for them */
+static char answers[4000];	/* sysfs provides a page for them */
 module_param_string(answers, answers, sizeof(answers), 0444);
 MODULE_PARM_DESC(answers, "what the firmware said, a line for each question");
 
@@ -73,11 +73,11 @@ static void __printf(1, 2) answer(const char *format, ...)
 #define TELL_ROCE(mdev, name)	answer("cap " #name ": %u\n", MLX5_CAP_ROCE(mdev, name))
 
 #define LINE_BYTES	32
-#define CAP_LINES	8	/* no header has names beyond */
+#define CAP_LINES	8	/* no header has names beyond these */
 
 /*
- * As the firmware said them, to be read by mlx5_ifc.h of another kernel: not each has a
- * name for all that decides (relaxed_ordering_read_pci_enabled, qp_error_syndrome).
+ * As bytes from the firmware, to be read with mlx5_ifc.h of another kernel: not every one has names
+ * for all relevant bits (relaxed_ordering_read_pci_enabled, qp_error_syndrome).
  */
 static void tell_as_said(const char *name, const void *caps)
 {
@@ -103,7 +103,7 @@ static void tell_caps_of_others(struct mlx5_core_dev *mdev)
 	tell_as_said("more general", mdev->caps.hca[MLX5_CAP_GENERAL_2]->cur);
 }
 
-/* They were asked for when mlx5_core started */
+/* mlx5_core queried them when it started */
 static void tell_caps(struct mlx5_core_dev *mdev)
 {
 	TELL_CAP(mdev, pg);
@@ -180,7 +180,7 @@ static void ask(struct mlx5_core_dev *mdev, const struct question *question,
 	else
 		bytes -= LIST_BYTES;
 	answer("%s: ", question->name);
-	/* Unlike mlx5_cmd_exec() it leaves the log alone where firmware refuses */
+	/* Unlike mlx5_cmd_exec() it does not log refusals of the firmware */
 	ret = mlx5_cmd_do(mdev, in, bytes, out, sizeof(out));
 	if (!ret) {
 		answer("made");
@@ -213,16 +213,16 @@ static int ask_all(struct mlx5_core_dev *mdev)
 		ask(mdev, &questions[i], pd, page);
 	ret = mlx5_core_dealloc_pd(mdev, pd);
 	if (ret) {
-		/* By a key that is left behind the adapter may still reach the page */
+		/* The adapter may still access the page by a key that could not be destroyed */
 		answer("the protection domain is LEFT BEHIND (error %d)\n", ret);
-		return 0;	/* the answers are wanted all the same */
+		return 0;	/* the answers are still of interest */
 	}
 free:
 	dma_free_coherent(mdev->device, PAGE_SIZE, memory, page);
 	return ret;
 }
 
-/* Under the function's lock no driver is bound to it, nor does mlx5_core take it away */
+/* While the function's lock is held no driver is bound to it, nor does mlx5_core remove it */
 static int ask_unused(struct device *dev)
 {
 	struct mlx5_adev *adev = container_of(to_auxiliary_dev(dev),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wire/headers.h is included for the mask of PSNs; its accessors are compiled, and nothing
- * here calls them.
+ * wire/headers.h is included for the mask of PSNs; its accessors are compiled, but not called here.
  */
 #ifndef SHIM_LINUX_BITFIELD_H
 #define SHIM_LINUX_BITFIELD_H

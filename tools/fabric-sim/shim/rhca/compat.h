@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the driver's pure units ask of the kernel, beyond its types: next to nothing. */
+/* The kernel interfaces of the driver's pure units, apart from types: very few. */
 #ifndef SHIM_RHCA_COMPAT_H
 #define SHIM_RHCA_COMPAT_H
 
