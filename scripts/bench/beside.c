@@ -68,7 +68,7 @@ static void open_load(struct load_side *side, const char *name, const char *gid_
 		side->qps[i] = create_qp(end, IBV_QPT_RC, side->cq, side->cq, QUEUED);
 }
 
-/* Until it is killed */
+/* Runs until it is killed */
 static void keep_load(char **argv, enum ibv_wr_opcode opcode, int begun)
 {
 	struct load_side from = {}, to = {};
@@ -93,7 +93,7 @@ static void keep_load(char **argv, enum ibv_wr_opcode opcode, int begun)
 	}
 }
 
-/* Returns its process when it has begun */
+/* Returns its process id once it has started */
 static pid_t begin_load(char **argv, enum ibv_wr_opcode opcode)
 {
 	int begun[2];
@@ -113,7 +113,7 @@ static pid_t begin_load(char **argv, enum ibv_wr_opcode opcode)
 	return pid;
 }
 
-/* Not when it has ended by itself: there was no load then */
+/* Fails if it has ended by itself: there was no load then */
 static void end_load(pid_t pid)
 {
 	int status;
@@ -197,7 +197,7 @@ static void write_samples(const char *path, const struct sample *samples, int co
 		err(1, "%s", path);
 }
 
-/* Of round trips, which are many enough or have taken long enough. Returns how many */
+/* Measure round trips, until they are enough or have taken long enough. Returns the number */
 static int measure(struct sample *samples, int count, long long limit)
 {
 	long long begin = now_ns();

@@ -45,7 +45,7 @@ static void write_file(const char *path, const char *value)
 	close(fd);
 }
 
-/* The counts of each processor are added up, and free pages that one keeps given back */
+/* Add up the counts of each processor, and return free pages that one keeps */
 static struct memory look(void)
 {
 	struct memory memory = {};
@@ -135,7 +135,7 @@ int main(int argc, char **argv)
 	if (!create || count < 1)
 		errx(2, "bad argument");
 	open_device(argv[1]);
-	create();		/* what the first one needs is not the others' */
+	create();		/* excludes memory that only the first one needs */
 	before = look();
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (i = 0; i < count; i++)

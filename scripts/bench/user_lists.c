@@ -158,7 +158,7 @@ int main(int argc, char **argv)
 	open_side(&b, argv[3], argv[4]);
 	connect_side(&a, &b);
 	connect_side(&b, &a);
-	run_round();			/* warms up */
+	run_round();			/* warm up */
 	for (i = 0; i < rounds; i++) {
 		start = now_ns();
 		run_round();

@@ -44,7 +44,7 @@
 #define MAX_LIST	64
 #define MAX_QPS		16384
 #define MAX_ROUNDS	10000
-#define CHUNK_BYTES	(4U << 20)	/* what the page allocator gives in one piece */
+#define CHUNK_BYTES	(4U << 20)	/* maximum that the page allocator provides in one piece */
 #define MAX_SIZE	CHUNK_BYTES
 #define MAX_CHUNKS	16
 #define FLOOR_ETHERTYPE	0x88b5		/* IEEE 802 local experimental */
@@ -70,7 +70,7 @@ struct device_entry {
 	struct ib_device *ibdev;
 };
 
-/* One end: its QP, its memory, and what its CQ has told so far */
+/* One end: its QP, its memory, and the results from its CQ */
 struct side {
 	struct ib_device *ibdev;
 	const struct ib_gid_attr *gid;
@@ -180,7 +180,7 @@ static void recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		side->status = wc->status;
 }
 
-/* Without a drain, which takes 100 ms for each: nobody looks at completions now */
+/* Without a drain, which takes 100 ms for each: nobody polls now */
 static void close_qps(struct side *side)
 {
 	u32 i;
@@ -273,7 +273,7 @@ static int open_verbs(struct side *side, const struct job *job)
 	side->pd = ib_alloc_pd(side->ibdev, IB_PD_UNSAFE_GLOBAL_RKEY);
 	if (IS_ERR(side->pd))
 		return PTR_ERR(side->pd);
-	/* All QPs together have no more than the depth outstanding */
+	/* All QPs together have at most the depth outstanding */
 	side->cq = ib_alloc_cq(side->ibdev, NULL, 2 * (job->depth + job->list) + 2,
 			       0, IB_POLL_DIRECT);
 	if (IS_ERR(side->cq))
@@ -282,7 +282,7 @@ static int open_verbs(struct side *side, const struct job *job)
 	       open_qps(side, job->depth + job->list, job->qps + job->idle);
 }
 
-/* Where the next request reads or writes: a chunk, and how far into it */
+/* Place that the next request reads or writes: a chunk, and an offset in it */
 static u32 next_chunk(struct side *side, u32 size, u32 *offset)
 {
 	u32 slot = side->walked++;
@@ -393,7 +393,7 @@ static int post_recvs(struct side *side, u32 qp, u32 size, u32 num)
 	return ret;
 }
 
-/* A list of them in one call */
+/* Post a list of them in one call */
 static int post_sends(struct job *job, struct side *side, struct side *peer,
 		      u32 qp, enum ib_wr_opcode opcode, u32 num)
 {
@@ -423,7 +423,7 @@ static int post_sends(struct job *job, struct side *side, struct side *peer,
 	return ib_post_send(side->qps[qp], &job->wrs[0].wr, NULL);
 }
 
-/* Take what is there; if nothing is, let workers have the processor. */
+/* Poll available completions; if there are none, let workers run. */
 static void poll(struct job *job)
 {
 	int taken = ib_process_cq_direct(job->a.cq, 16);
@@ -632,7 +632,7 @@ static int measure(struct job *job)
 	int ret;
 	u32 i;
 
-	ret = round_of[job->kind](job);		/* the first warms up */
+	ret = round_of[job->kind](job);		/* the first one warms up */
 	for (i = 0; !ret && i < job->rounds; i++) {
 		start = ktime_get_ns();
 		ret = round_of[job->kind](job);
@@ -649,8 +649,8 @@ static int measure(struct job *job)
 }
 
 /*
- * Receives are there before they are needed, as those of programs are: a sender that has
- * been told of none sends one packet, and waits for its answer.
+ * Post receives before they are needed, as programs do: a sender that was told of no credits sends
+ * one packet, and waits for its answer.
  */
 static int post_ahead(struct job *job)
 {

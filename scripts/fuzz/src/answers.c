@@ -84,7 +84,7 @@ static void answer_request(struct talk *talk, const struct received *got)
 	}
 }
 
-/* Answers that nobody waits for, or not yet, or no longer */
+/* Answers to nothing, or too early, or too late */
 void answer_nothing(struct talk *talk)
 {
 	static const uint8_t opcodes[] = {
@@ -99,7 +99,7 @@ void answer_nothing(struct talk *talk)
 	       opcode == ACKNOWLEDGE ? 0 : rng_below(rng, talk->mtu_bytes + 1));
 }
 
-/* What the target says of our requests tells where it stands. */
+/* The target's answers to our requests tell its state. */
 static void learn(struct talk *talk, const struct received *got)
 {
 	uint8_t syndrome;
@@ -129,7 +129,7 @@ static void handle(struct talk *talk, const uint8_t *frame, size_t length)
 		answer_request(talk, &got);
 }
 
-/* A block of the target's: each segment as the packet that it would have become */
+/* A block from the target: each segment as the packet that it would have become */
 static void handle_block(struct talk *talk, uint8_t *frame, size_t length, size_t segment)
 {
 	static uint8_t single[MAX_FRAME];
@@ -161,12 +161,12 @@ static void handle_any(void *context, uint8_t *frame, size_t length, size_t segm
 		handle(context, frame, length);
 }
 
-/* Send what waits, and answer everything that has arrived */
+/* Send queued frames, and answer all that have arrived */
 void drain(struct talk *talk)
 {
 	struct wire *wire = talk->world->wire;
 
-	/* A target that repeats itself for ever shall not hold us for ever. */
+	/* A target that repeats itself for ever must not block us. */
 	for (int left = 16; left; left--) {
 		wire_flush(wire);
 		if (!wire_receive(wire, handle_any, talk))

@@ -20,7 +20,7 @@
 
 struct totals *totals;
 
-/* A ring once mapped stays, so that what is stale can be scribbled on, too. */
+/* Rings once mapped stay mapped, so that stale ones can be scribbled on, too. */
 struct rings {
 	struct ring all[MAX_RINGS];
 	unsigned int count;
@@ -40,7 +40,7 @@ struct completion_queue {
 	const struct ring *ring;
 };
 
-/* What the threads share without a lock: a handle may be stale, and shall be */
+/* Shared by the threads without a lock: a handle may be stale, on purpose */
 struct side {
 	struct device dev;
 	uint8_t gid[16];
@@ -82,7 +82,7 @@ static const struct ring *keep_ring(const struct ring *ring)
 	return &rings.all[at];
 }
 
-/* Any ring, also of an object that is no more */
+/* Any ring, also that of a destroyed object */
 static const struct ring *known_ring(struct actor *actor)
 {
 	unsigned int known = __atomic_load_n(&rings.count, __ATOMIC_RELAXED);
@@ -91,7 +91,7 @@ static const struct ring *known_ring(struct actor *actor)
 	if (!known)
 		return NULL;
 	ring = &rings.all[rng_below(&actor->rng, known < MAX_RINGS ? known : MAX_RINGS)];
-	return ring->bytes ? ring : NULL;	/* not all written yet */
+	return ring->bytes ? ring : NULL;	/* not completely written yet */
 }
 
 static unsigned int slot(struct actor *actor)
@@ -104,7 +104,7 @@ static void renew_cq(struct actor *actor, struct side *side)
 	struct completion_queue *mine = &side->cq[slot(actor)];
 	struct cq cq;
 
-	/* Refused while a QP uses it */
+	/* Fails while a QP uses it */
 	if (mine->handle && cq_destroy(&side->dev, mine->handle) && rng_percent(&actor->rng, 70))
 		return;
 	if (cq_create(&side->dev, &cq, 1 + rng_below(&actor->rng, 600)))
@@ -209,7 +209,7 @@ static void renew_ah(struct actor *actor, struct side *side, const struct side *
 	count(&totals->objects, 1);
 }
 
-/* QP n of one side talks to QP n of the other: mostly, types and all */
+/* QP n of one side is mostly connected to QP n of the other, of the same type */
 static void connect_pair(struct actor *actor, unsigned int at)
 {
 	for (int i = 0; i < 2; i++) {
@@ -228,8 +228,8 @@ static void connect_pair(struct actor *actor, unsigned int at)
 }
 
 /*
- * The ring of one object, or what is at its offset by now, is mapped once more and
- * taken for that of a shared receive queue.
+ * Map the ring of one object, or what is at its offset by now, once more, and use it as that of a
+ * shared receive queue.
  */
 static void map_again(struct actor *actor, struct side *side)
 {
@@ -280,7 +280,7 @@ static void fill_datagram(struct actor *actor, struct side *side, struct side *p
 	wqe->wr.wr.ud.ah_num = side->ah_number[slot(actor)];
 }
 
-/* A request that is right, unless somebody takes away what it names */
+/* A valid request, unless an object that it names is destroyed meanwhile */
 static void fill_sound(struct actor *actor, struct side *side, const struct queue_pair *qp,
 		       struct rxe_send_wqe *wqe)
 {
@@ -304,7 +304,7 @@ static void fill_sound(struct actor *actor, struct side *side, const struct queu
 		fill_datagram(actor, side, peer, wqe);
 }
 
-/* A request that could be right */
+/* A request that may be valid */
 static void fill_send(struct actor *actor, struct side *side, const struct queue_pair *qp,
 		      struct rxe_send_wqe *wqe)
 {
@@ -331,7 +331,7 @@ static void fill_send(struct actor *actor, struct side *side, const struct queue
 	}
 }
 
-/* One word of a slot, or all of it, is noise */
+/* Overwrite one word of a slot, or all of it, with noise */
 static void spoil(struct actor *actor, const struct ring *ring, void *at)
 {
 	size_t bytes = 1u << ring->shift;
@@ -502,7 +502,7 @@ void run_case(const char *const names[2], const int gid_index[2], uint64_t seed,
 	}
 	for (int i = 0; i < THREADS; i++) {
 		actors[i].rng = rng_of_case(seed + i, number);
-		/* To make and connect the objects costs as much as some hundred steps. */
+		/* Creating and connecting the objects costs as much as some hundred steps. */
 		actors[i].steps = rng_percent(&actors[i].rng, 50) ? 200 + rng_below(&actors[i].rng, 400) :
 								    1000 + rng_below(&actors[i].rng, 3000);
 	}

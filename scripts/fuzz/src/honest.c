@@ -34,7 +34,7 @@ int gid_read(const char *device, int index, uint8_t gid[16])
 	return found == 8 ? 0 : -EINVAL;
 }
 
-/* "RoCE v2" or so; empty where there is no GID */
+/* "RoCE v2" or similar; empty if there is no GID */
 static void gid_type_read(const char *device, int index, char type[32])
 {
 	char path[200];
@@ -156,7 +156,7 @@ static bool request(struct honest *honest, int i, enum wr_opcode opcode)
 	return true;
 }
 
-/* One SEND, WRITE and READ by end @i; the other's memory changes as it should. */
+/* One SEND, WRITE and READ by end @i; the other's memory must change accordingly. */
 static bool one_way(struct honest *honest, int i, const char **what)
 {
 	struct mr *from = &honest->mr[i], *to = &honest->mr[!i];
@@ -178,7 +178,7 @@ static bool one_way(struct honest *honest, int i, const char **what)
 	       !memcmp(from->start, to->start + 2 * MESSAGE, MESSAGE);
 }
 
-/* @what is set to the operation that failed, if one did */
+/* @what is set to the operation that failed, if any */
 bool honest_exchange(struct honest *honest, const char **what)
 {
 	honest->round++;

@@ -16,9 +16,9 @@ struct honest {
 	uint32_t round;
 };
 
-#define GID_ENTRIES	64	/* the first ones of a table, where all of them are here */
+#define GID_ENTRIES	64	/* the first entries of a table, where all GIDs are here */
 
-/* An entry of the GID table of port 1, which may lie at another index by and by */
+/* An entry of the GID table of port 1, whose index may change over time */
 struct gid_entry {
 	uint8_t gid[16];
 	char type[32];

@@ -10,7 +10,7 @@
 #include "jobs.h"
 
 struct running {
-	pid_t pid;		/* 0: nobody runs here */
+	pid_t pid;		/* 0: not in use */
 	uint64_t number;
 	time_t began;
 };
@@ -21,14 +21,14 @@ static void start(const struct jobs *jobs, struct running *running, uint64_t num
 
 	if (!pid) {
 		signal(SIGTERM, SIG_DFL);
-		/* Who kills us all shall not have to look for each. */
+		/* If the parent is killed, all jobs are. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		_exit(jobs->run(jobs->context, number));
 	}
 	*running = (struct running){ .pid = pid < 0 ? 0 : pid, .number = number, .began = time(NULL) };
 }
 
-/* Where each thread of a job is, that does not come to its end */
+/* Show where each thread of a job that does not end is */
 static void show_threads(pid_t pid)
 {
 	char command[200];
@@ -41,7 +41,7 @@ static void show_threads(pid_t pid)
 		puts("its threads have gone meanwhile");
 }
 
-/* Has a job ended, or has it to? False: not as it should */
+/* Check whether a job has ended; kill it after its time. False: it did not end as it should */
 static bool look_after(const struct jobs *jobs, struct running *running)
 {
 	int status;
@@ -60,7 +60,7 @@ static bool look_after(const struct jobs *jobs, struct running *running)
 	return false;
 }
 
-/* All of @first to @last; no new ones after one that did not end as it should */
+/* Run @first to @last; start no new ones after one that did not end as it should */
 bool jobs_run(const struct jobs *jobs, uint64_t first, uint64_t last)
 {
 	struct timespec pause = { .tv_nsec = 2000000 };

@@ -13,10 +13,10 @@
 
 /**
  * struct jobs - Numbered jobs, each in a process of its own
- * @at_once: how many run side by side, MAX_JOBS at most
- * @limit_s: seconds that each has
+ * @at_once: number of parallel jobs, at most MAX_JOBS
+ * @limit_s: time limit of each, seconds
  * @run: the job; returns the exit status of its process
- * @ended: was this wait status a right end?
+ * @ended: is this wait status a correct end?
  */
 struct jobs {
 	unsigned int at_once;

@@ -74,7 +74,7 @@ static uint32_t crc32_of(uint32_t crc, const uint8_t *at, size_t bytes)
 	return crc;
 }
 
-/* What routers may change counts as ones, IBTA annexes A16.5.1 and A17.3.3 */
+/* Fields that routers may change count as ones, IBTA annexes A16.5.1 and A17.3.3 */
 static uint32_t icrc_of(const struct framing *framing, const uint8_t *network, size_t bytes,
 			const uint8_t *transport, size_t length)
 {
@@ -106,7 +106,7 @@ static uint32_t icrc_of(const struct framing *framing, const uint8_t *network, s
 void transport_begin(struct transport *t, uint8_t opcode, uint32_t qpn, uint32_t psn, bool ack)
 {
 	t->bytes[0] = opcode;
-	t->bytes[1] = 0x40;	/* migrated, as everybody sends it */
+	t->bytes[1] = 0x40;	/* migrated, as usual */
 	put16(t->bytes + 2, 0xffff);
 	put32(t->bytes + 4, qpn & 0xffffff);
 	put32(t->bytes + 8, (ack ? 1u << 31 : 0) | (psn & 0xffffff));
@@ -253,16 +253,16 @@ size_t frame_build(uint8_t *frame, const struct framing *framing, const struct t
 	return end + ICRC_BYTES + faults->tail - frame;
 }
 
-/* Bytes of a right frame in front of the UDP header; GSO needs to know. */
+/* Bytes of a correct frame before the UDP header, for GSO. */
 size_t frame_network_bytes(const struct framing *framing)
 {
 	return 14 + (framing->ipv6 ? GRH_BYTES : IPV4_BYTES);
 }
 
 /*
- * Packets of one size, the last perhaps shorter, behind one RoCE v2 header, as UDP
- * segmentation takes them: each has the ICRC that is right once it is alone, when
- * the IPv4 identification counts up.
+ * Packets of one size, the last possibly shorter, after one RoCE v2 header, as for UDP
+ * segmentation: each has the ICRC that is right after segmentation, with IPv4 identifications that
+ * count up.
  */
 size_t frame_build_block(uint8_t *frame, const struct framing *framing, const struct transport *t,
 			 unsigned int count, uint16_t id)
@@ -286,7 +286,7 @@ size_t frame_build_block(uint8_t *frame, const struct framing *framing, const st
 	return end - frame;
 }
 
-/* --- what comes back ---------------------------------------------------------- */
+/* --- received packets ----------------------------------------------------------- */
 
 static const uint8_t *find_transport(const uint8_t *frame, size_t length,
 				     const struct framing *framing, size_t *network)
@@ -310,7 +310,7 @@ static const uint8_t *find_transport(const uint8_t *frame, size_t length,
 	return ip + *network;
 }
 
-/* False: no RoCE packet for us in this framing */
+/* False: not a RoCE packet for us in this framing */
 bool frame_parse(const uint8_t *frame, size_t length, const struct framing *framing,
 		 struct received *got)
 {

@@ -33,16 +33,16 @@ struct framing {
 	uint8_t dst[16];
 };
 
-/* What is wrong with the frame around a transport packet; zero: nothing */
+/* Faults of the frame around a transport packet; 0: none */
 struct faults {
 	uint32_t icrc;		/* flips these bits */
 	uint8_t tags;		/* VLAN tags in front, 802.1ad and 802.1Q in turn */
 	uint16_t vlan;
-	int ip_lie;		/* bytes that IP or GRH promise too many */
+	int ip_lie;		/* excess of the length in IP or GRH, in bytes */
 	int udp_lie;
-	uint8_t tail;		/* bytes behind the ICRC */
+	uint8_t tail;		/* bytes after the ICRC */
 	uint8_t options;	/* words of IPv4 options */
-	uint8_t version;	/* other version and next header than the right ones */
+	uint8_t version;	/* wrong version and next header */
 	uint8_t next;
 	bool hops_over;
 	bool bad_ip_sum;
@@ -64,7 +64,7 @@ void transport_put(struct transport *t, const void *bytes, size_t length);
 void transport_put32(struct transport *t, uint32_t value);
 void transport_put64(struct transport *t, uint64_t value);
 void transport_put_reth(struct transport *t, uint64_t address, uint32_t rkey, uint32_t length);
-/* Payload of arbitrary bytes, and the pad that makes it whole words */
+/* Payload of arbitrary bytes, padded to whole words */
 void transport_put_payload(struct transport *t, size_t length);
 
 size_t frame_build(uint8_t *frame, const struct framing *framing, const struct transport *t,
@@ -74,8 +74,8 @@ size_t frame_build_block(uint8_t *frame, const struct framing *framing, const st
 			 unsigned int count, uint16_t id);
 
 /**
- * struct received - A packet of the other side's, taken apart
- * @icrc_right: it was
+ * struct received - A packet from the other side, parsed
+ * @icrc_right: its ICRC is valid
  */
 struct received {
 	uint8_t opcode;
@@ -84,7 +84,7 @@ struct received {
 	bool icrc_right;
 	uint32_t qpn;
 	uint32_t psn;
-	const uint8_t *rest;	/* behind the BTH */
+	const uint8_t *rest;	/* after the BTH */
 	size_t rest_bytes;	/* without the ICRC */
 };
 

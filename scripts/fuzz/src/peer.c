@@ -24,7 +24,7 @@
 #include "talk.h"
 
 #define CASES_A_ROUND	64
-#define ROUND_LIMIT_S	600	/* the debug kernel, others beside us */
+#define ROUND_LIMIT_S	600	/* for the debug kernel, on a shared machine */
 
 /* --- rounds of cases, each judged ------------------------------------------------- */
 
@@ -37,7 +37,7 @@ struct options {
 	bool one_range;
 };
 
-/* What the peer's processes share: each counts for itself */
+/* Shared by the peer's processes: each has its own counts */
 struct shared {
 	struct totals totals[MAX_JOBS];
 	uint64_t in_case[MAX_JOBS];
@@ -45,10 +45,10 @@ struct shared {
 
 /**
  * struct peer - The process that starts the others and judges
- * @world: what each of them begins with
- * @first: case of the round under way
+ * @world: initial state of each of them
+ * @first: first case of the current round
  * @last: its last one
- * @busy: others send to the target, too
+ * @busy: others also send to the target
  * @exchanges: of the honest connection
  */
 struct peer {
@@ -93,11 +93,10 @@ static struct counted count_now(const struct peer *peer)
 }
 
 /*
- * Every packet that reached the driver was admitted, or dropped for a reason that
- * has a counter, and no more were counted than were sent. Some are both: what was
- * admitted may find later that it is out of its order. A multicast packet meets
- * several QPs, and none is sent here. Counters show old values for a few ms, and
- * packets wait for other processors: the sum is waited for.
+ * Every packet that reached the driver was admitted, or dropped for a reason that has a counter,
+ * and no more were counted than were sent. Some count twice, as an admitted packet may turn out to
+ * be out of order. A multicast packet is for several QPs, so none is sent here. Counters may be old
+ * by a few ms, and packets may wait for other processors, so wait for the sum.
  */
 static bool counters_agree(const struct peer *peer, const struct counted *before)
 {
@@ -136,7 +135,7 @@ static int open_target(struct world *world)
 	return ret;
 }
 
-/* Each process has a wire and a target of its own, and takes its share of the round. */
+/* Each process has its own wire and target, and takes its share of the round. */
 static int run_job(void *context, uint64_t job)
 {
 	struct peer *peer = context;
@@ -187,7 +186,7 @@ static bool round_of_cases(struct peer *peer, uint64_t first, uint64_t last)
 	struct counted before;
 	const char *what;
 
-	/* What is left of the honest exchange has been counted by now. */
+	/* By now the rest of the honest exchange has been counted. */
 	usleep(15000);
 	before = count_now(peer);
 	peer->first = first;

@@ -27,7 +27,7 @@
 #include "random.h"
 
 #define CASES_A_ROUND	16
-#define CASE_LIMIT_S	300	/* the debug kernel, others beside us */
+#define CASE_LIMIT_S	300	/* for the debug kernel, on a shared machine */
 
 /* --- rounds ------------------------------------------------------------------------- */
 
@@ -88,7 +88,7 @@ static bool case_ended(void *context, uint64_t number, int status)
 	return false;
 }
 
-/* Some at a time: processes, and threads of one, meet on the processors. */
+/* Some at a time, so that processes, and threads of one, run in parallel. */
 static bool round_of_cases(const struct options *options, struct honest *honest, uint64_t first,
 			   uint64_t last)
 {

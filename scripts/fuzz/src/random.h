@@ -14,7 +14,7 @@ struct rng {
 	uint64_t state;
 };
 
-/* splitmix64: any state is a good one, so seeds need no warming up */
+/* splitmix64: all states are good, so seeds need no warm-up */
 static inline uint64_t rng_next(struct rng *rng)
 {
 	uint64_t z = rng->state += 0x9e3779b97f4a7c15ull;

@@ -8,7 +8,7 @@
 #define MAX_BLOCK	16
 #define GSO_UDP_L4	5	/* not in every linux/virtio_net.h */
 #define MAX_STORM	64	/* CNPs */
-#define MAX_AHEAD	160	/* packets behind a gap: more than are held */
+#define MAX_AHEAD	160	/* packets after a gap: more than are held */
 #define CE		3	/* of the traffic class */
 
 /* --- the wire ----------------------------------------------------------------- */
@@ -25,7 +25,7 @@ void trace_frame(const struct world *world, const char *way, const uint8_t *fram
 
 static const struct virtio_net_hdr plain;
 
-/* Take the frame that was built in the wire's room */
+/* Queue the frame built in the wire's buffer */
 static void throw(struct world *world, const struct virtio_net_hdr *vnet, size_t length,
 		  unsigned int packets, bool clean)
 {
@@ -36,7 +36,7 @@ static void throw(struct world *world, const struct virtio_net_hdr *vnet, size_t
 static void throw_transport(struct talk *talk, const struct transport *t, const struct faults *faults)
 {
 	static const struct faults none;
-	/* A wrong ICRC and a traffic class still reach the driver. */
+	/* Frames with a wrong ICRC or traffic class still reach the driver. */
 	struct faults stack = faults ? *faults : none;
 	size_t length;
 
@@ -72,7 +72,7 @@ static struct faults choose_faults(struct rng *rng)
 	return faults;
 }
 
-/* A packet of the right framing in two IPv4 fragments, perhaps overlapping */
+/* A packet with correct framing in two IPv4 fragments, perhaps overlapping */
 static void throw_fragments(struct talk *talk, const struct transport *t)
 {
 	static uint8_t whole[MAX_FRAME];
@@ -92,16 +92,16 @@ static void throw_fragments(struct talk *talk, const struct transport *t)
 		faults.fragment = second ? from / 8 : 0x2000;
 		faults.ip_lie = (int)bytes - 8 - 4;
 		faults.udp_lie = 0;
-		/* The header says what the piece holds; then the piece itself. */
+		/* The header describes the piece, which follows. */
 		frame_build(frame, &talk->way->framing, &piece, &faults);
 		memcpy(frame + network, whole + network + from, bytes);
 		throw(talk->world, &plain, network + bytes, 1, false);
 	}
 }
 
-/* --- what is in a packet ------------------------------------------------------- */
+/* --- contents of a packet --------------------------------------------------------- */
 
-/* An address, key and length: mostly right ones */
+/* An address, key and length: mostly valid ones */
 static void put_target(struct talk *talk, struct transport *t, uint32_t length)
 {
 	struct mr *mr = &talk->world->mr;
@@ -136,7 +136,7 @@ static void mutate(struct rng *rng, struct transport *t)
 			rng_evil(rng) : rng_next(rng);
 }
 
-/* Send as it is, or with something wrong about it */
+/* Send unchanged, or with something wrong */
 void send_perhaps(struct talk *talk, struct transport *t)
 {
 	struct rng *rng = &talk->rng;
@@ -221,7 +221,7 @@ static void send_message(struct talk *talk)
 
 	for (unsigned int at = 0; at < count; at++) {
 		build_segment(talk, &t, write, imm, at, count, length);
-		/* Now and then a middle in place of a last, or the like */
+		/* Sometimes a middle instead of a last, or similar */
 		if (rng_percent(rng, 2))
 			t.bytes[0] = (talk->qp.type == QPT_UC ? UC : 0) + rng_below(rng, 0x18);
 		send_perhaps(talk, &t);
@@ -229,7 +229,7 @@ static void send_message(struct talk *talk)
 	talk->psn += count;
 }
 
-/* A whole message as UDP segmentation takes it: equal packets behind one header */
+/* A whole message as for UDP segmentation: equal packets after one header */
 static void send_block(struct talk *talk)
 {
 	static struct transport t[MAX_BLOCK];
@@ -304,7 +304,7 @@ static void send_invalidate(struct talk *talk)
 	talk->psn++;
 }
 
-/* The same packets again, or what they would have been with other content */
+/* The same packets again, or with other content */
 static void send_duplicate(struct talk *talk)
 {
 	uint32_t psn = talk->psn, back = 1 + rng_below(&talk->rng, 40);
@@ -333,7 +333,7 @@ static void send_datagram(struct talk *talk)
 	send_perhaps(talk, &t);
 }
 
-/* To QP1, or to QPs that do not exist or are somebody else's */
+/* To QP1, or to QPs that do not exist or belong to others */
 static void send_elsewhere(struct talk *talk)
 {
 	static const uint32_t qpns[] = { 0, 1, 1, 1, 0xffffff, 0xfffffe };
@@ -355,7 +355,7 @@ static void send_elsewhere(struct talk *talk)
 	send_perhaps(talk, &t);
 }
 
-/* A notification, or a storm of them */
+/* One notification, or a storm of them */
 static void send_congestion(struct talk *talk)
 {
 	static const uint8_t zero[16];
@@ -373,7 +373,7 @@ static void send_congestion(struct talk *talk)
 	}
 }
 
-/* Much that comes before something that is missing, which then comes or does not */
+/* Many packets after a missing one, which then arrives or not */
 static void send_ahead(struct talk *talk)
 {
 	struct rng *rng = &talk->rng;
@@ -402,7 +402,7 @@ static void send_noise(struct talk *talk)
 	send_perhaps(talk, &t);
 }
 
-/* One request of an RC or UC QP's peer, or something in between */
+/* One request of an RC or UC QP's peer, or another packet */
 void send_connected(struct talk *talk)
 {
 	switch (rng_below(&talk->rng, 24)) {

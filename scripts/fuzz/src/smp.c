@@ -34,12 +34,12 @@
 #define MAX_THREADS	16
 #define DEPTH		16
 #define BLOCK		8192			/* bytes of a request */
-#define LARGE_BLOCK	65536			/* of one whose memory is taken away */
+#define LARGE_BLOCK	65536			/* of a request whose memory is revoked */
 #define REGION		(DEPTH * LARGE_BLOCK)
 #define PATIENCE_S	60
 #define SECRET		0xee			/* never part of a message */
-#define MANY_TRIES	8			/* of which not all end by chance */
-#define TAKES		24			/* to take memory away from one connection */
+#define MANY_TRIES	8			/* so many do not all end by chance */
+#define TAKES		24			/* attempts to revoke memory of one connection */
 
 struct end {
 	struct mr mr;
@@ -48,9 +48,9 @@ struct end {
 	uint8_t *memory;
 };
 
-/* How memory is taken away from a peer that uses it */
+/* Ways to revoke memory in use by a peer */
 enum way {
-	DEREGISTER, REREGISTER, DEALLOCATE,	/* verbs: each succeeds */
+	DEREGISTER, REREGISTER, DEALLOCATE,	/* verbs: all succeed */
 	UNBIND, REBIND, INVALIDATE,		/* requests: the peer may break the QP before */
 	NUM_WAYS,
 };
@@ -60,7 +60,7 @@ static const char *const way_names[NUM_WAYS] = {
 	[UNBIND] = "unbound", [REBIND] = "bound again", [INVALIDATE] = "invalidated",
 };
 
-/* A thread, its two ends, and what it has seen */
+/* A thread, its two ends, and its results */
 struct worker {
 	pthread_t thread;
 	int cpu;
@@ -68,7 +68,7 @@ struct worker {
 	struct end end[2];
 	uint8_t pattern;
 	uint64_t lives, requests, failed, refused;
-	uint64_t tries[NUM_WAYS], fences[NUM_WAYS];	/* to take memory away, and those that did */
+	uint64_t tries[NUM_WAYS], fences[NUM_WAYS];	/* attempts to revoke, and successes */
 };
 
 static struct {
@@ -163,7 +163,7 @@ static void post(struct worker *worker, int i, enum wr_opcode opcode, int slot, 
 	worker->requests++;
 }
 
-/* When it fails, which it does where the device has gone, nobody took the requests */
+/* If it fails, as it does if the device is gone, the requests were not accepted */
 static bool kick(struct worker *worker, int i)
 {
 	int ret = qp_kick(&devices[i], worker->end[i].qp.handle, IB_USER_VERBS_CMD_POST_SEND);
@@ -205,7 +205,7 @@ static int reap(struct worker *worker, int i, int count)
 	return good;
 }
 
-/* What may be done to objects in use without their users noticing */
+/* Changes of objects in use that their users must not notice */
 static void disturb(struct worker *worker, int i)
 {
 	struct end *end = &worker->end[rng_below(&worker->rng, 2)];
@@ -233,7 +233,7 @@ static bool all_bytes_are(const uint8_t *memory, size_t bytes, uint8_t value)
 	return !bytes || (memory[0] == value && !memcmp(memory, memory + 1, bytes - 1));
 }
 
-/* WRITEs or READs by end @i; false when the connection has come to its end */
+/* WRITEs or READs by end @i; false if the connection has ended */
 static bool exchange(struct worker *worker, int i)
 {
 	enum wr_opcode opcode = rng_percent(&worker->rng, 50) ? WR_WRITE : WR_READ;
@@ -255,7 +255,7 @@ static bool exchange(struct worker *worker, int i)
 	return good == count;
 }
 
-/* A request of end @i that concerns its own keys; false when it fails */
+/* A request of end @i for its own keys; false if it fails */
 static bool carry_out(struct worker *worker, int i)
 {
 	ring_publish(&worker->end[i].qp.send, 1);
@@ -293,7 +293,7 @@ static bool invalidate(struct worker *worker, int i, uint32_t rkey)
 	return carry_out(worker, i);
 }
 
-/* What end @i lends: its region, or a window of it */
+/* Memory that end @i lends: its region, or a window of it */
 struct loan {
 	int i;
 	enum way way;
@@ -312,7 +312,7 @@ static bool lend(struct worker *worker, struct loan *loan)
 	       bind_window(worker, loan->i, &loan->key, REGION);
 }
 
-/* False: it could not be taken */
+/* False: it could not be revoked */
 static bool take_back(struct worker *worker, struct loan *loan)
 {
 	struct end *end = &worker->end[loan->i];
@@ -343,7 +343,7 @@ static bool take_back(struct worker *worker, struct loan *loan)
 	return !ret;
 }
 
-/* How many bytes have got @value, which they get in order */
+/* Number of bytes that have @value, which they get in order */
 static size_t progress(const volatile uint8_t *memory, uint8_t value)
 {
 	size_t low = 0, high = REGION;
@@ -359,7 +359,7 @@ static size_t progress(const volatile uint8_t *memory, uint8_t value)
 	return low;
 }
 
-/* WRITEs or READs of all that the peer has lent; false when they are not taken */
+/* WRITEs or READs of all memory that the peer has lent; false if they are not accepted */
 static bool use_memory(struct worker *worker, int i, enum wr_opcode opcode, uint32_t key)
 {
 	memset(worker->end[i].memory, 1, REGION);
@@ -370,8 +370,8 @@ static bool use_memory(struct worker *worker, int i, enum wr_opcode opcode, uint
 }
 
 /*
- * What nobody may change any more is as it is in @then, and what nobody may read is
- * secret. Where end @i has got to comes first: if anything changes, it is that.
+ * Record memory that nobody may change any more in @then, and fill memory that nobody may read with
+ * SECRET. Start at the position that end @i has reached: if anything changes, it is there.
  */
 static void note_memory(struct worker *worker, int i, enum wr_opcode opcode, uint8_t *then)
 {
@@ -387,8 +387,8 @@ static void note_memory(struct worker *worker, int i, enum wr_opcode opcode, uin
 }
 
 /*
- * End !@i lends its memory and takes it back while end @i uses it. WRITEs: what is
- * there then must stay. READs: what is put there then must not arrive.
+ * End !@i lends its memory and revokes it while end @i uses it. WRITEs: its content must stay after
+ * that. READs: data written after that must not arrive.
  */
 static void take_memory_away(struct worker *worker, int i)
 {
@@ -402,7 +402,7 @@ static void take_memory_away(struct worker *worker, int i)
 	if (!used && !options.rough)
 		complain(worker, "a window cannot be bound: way, opcode", loan.way, opcode);
 	used = used && use_memory(worker, i, opcode, loan.key);
-	/* They are under way, until some of them have been done */
+	/* They are in progress until some have been done */
 	while (used && spins-- && !ring_first(&worker->end[i].cq.ring))
 		;
 	if (used)
@@ -430,7 +430,7 @@ static void forget_requests(struct worker *worker, int i)
 		ring_consume(&end->cq.ring);
 }
 
-/* The connection and the regions as they were at first */
+/* Restore the connection and the regions to their initial state */
 static int restore(struct worker *worker)
 {
 	int ret = 0;
@@ -447,9 +447,9 @@ static int restore(struct worker *worker)
 }
 
 /*
- * What a fence waits for is the copy of one packet, which takes less time than it takes
- * to look whether it has been waited for. It shows where the driver makes it last, see
- * smp-churn.sh, or when the processor that copies stands still, so it is tried often.
+ * A fence waits for the copy of one packet, which is shorter than the check whether it was waited
+ * for. A missing fence shows if the driver makes the copy last, see smp-churn.sh, or if the copying
+ * processor stalls, so it is tried often.
  */
 static void take_memory_away_often(struct worker *worker)
 {
@@ -467,7 +467,7 @@ static void take_memory_away_often(struct worker *worker)
 
 /* --- threads ------------------------------------------------------------------------ */
 
-/* Who changes things under the threads waits for this word */
+/* A process that makes changes meanwhile waits for this line */
 static void tell_connected(void)
 {
 	static atomic_flag told = ATOMIC_FLAG_INIT;
@@ -494,7 +494,7 @@ static void live(struct worker *worker)
 	while (!ret && exchanges--)
 		if (!exchange(worker, rng_below(&worker->rng, 2)))
 			ret = 1;
-	/* The end comes with requests under way, or with the memory */
+	/* End with requests in progress, or with the memory revoked */
 	if (!ret && (options.takes || rng_percent(&worker->rng, 50)))
 		take_memory_away_often(worker);
 	else if (!ret) {
@@ -516,7 +516,7 @@ static void *work(void *argument)
 	CPU_ZERO(&cpus);
 	CPU_SET(worker->cpu, &cpus);
 	sched_setaffinity(0, sizeof(cpus), &cpus);
-	/* Once at least: a busy machine may take all the time to begin */
+	/* At least once: a busy machine may use up the time before the start */
 	do {
 		live(worker);
 		if (options.rough)
@@ -535,7 +535,7 @@ static void start(struct worker *worker, int number)
 	pthread_create(&worker->thread, NULL, work, worker);
 }
 
-/* What cannot be taken away shows no fence: of many tries some have to succeed */
+/* If nothing could be revoked, fences were not tested: of many attempts some must succeed */
 static void judge_fences(const struct worker *workers)
 {
 	for (int way = 0; way < NUM_WAYS; way++) {

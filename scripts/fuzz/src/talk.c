@@ -97,7 +97,7 @@ static void step(struct talk *talk)
 		post_some(talk);
 }
 
-/* A QP in ERROR goes on receiving for a while, then begins anew. */
+/* A QP in ERROR continues to receive for a while, then is reset. */
 static bool still_well(struct talk *talk)
 {
 	if (rng_percent(&talk->rng, 90) || qp_state_of(&talk->world->dev, talk->qp.handle) == QPS_RTS)
@@ -105,7 +105,7 @@ static bool still_well(struct talk *talk)
 	return !reconnect(talk);
 }
 
-/* Several steps may be under way before the first answer is looked at. */
+/* Several steps may be in flight before the first answer is read. */
 static int burst(struct talk *talk, int most)
 {
 	int steps = rng_percent(&talk->rng, 40) ? 1 : 1 + (int)rng_below(&talk->rng, MAX_BURST);

@@ -16,7 +16,7 @@
 #define MAX_FRAMINGS	8
 #define REGION		(1 << 20)	/* of the target's memory */
 
-/* How RoCE goes to one address of the target's */
+/* Path of RoCE packets to one address of the target */
 struct way {
 	struct framing framing;
 	int gid_index;

@@ -10,7 +10,7 @@
 
 #include "verbs.h"
 
-/* A command as it is written: the header, the kernel's struct, the driver's */
+/* A command as written: the header, the kernel's struct, the driver's */
 #define COMMAND(type) struct { struct ib_uverbs_cmd_hdr hdr; struct type body; }
 #define RESPONSE(type, driver) struct { struct type body; struct driver drv; }
 
@@ -22,7 +22,7 @@ static int command(int fd, uint32_t number, void *cmd, size_t bytes, void *resp,
 	hdr->command = number;
 	hdr->in_words = bytes / 4;
 	hdr->out_words = resp_bytes / 4;
-	/* Where there is a response, its address is the first field. */
+	/* If there is a response, its address is the first field. */
 	if (resp)
 		memcpy(hdr + 1, &response, sizeof(response));
 	return write(fd, cmd, bytes) == (ssize_t)bytes ? 0 : -errno;
@@ -108,7 +108,7 @@ void ring_unmap(struct ring *ring)
 	memset(ring, 0, sizeof(*ring));
 }
 
-/* Do the elements that the copies in @ring tell of lie in the mapping? */
+/* Are the elements described by the copies in @ring inside the mapping? */
 static bool ring_fits(const struct ring *ring)
 {
 	uint64_t slots = (uint64_t)ring->mask + 1;
@@ -118,9 +118,9 @@ static bool ring_fits(const struct ring *ring)
 }
 
 /*
- * Threads that do not agree may destroy what another one has just created. Its
- * offset is given to the next object, and there may be that object's ring by now, with
- * an index mask or a size that somebody has scribbled over.
+ * Threads are not coordinated, so one may destroy what another one has just created. Its offset is
+ * given to the next object, and may have that object's ring by now, with an index mask or a size
+ * that was scribbled over.
  */
 int ring_map(struct device *dev, struct ring *ring, uint64_t offset, size_t bytes)
 {
@@ -270,7 +270,7 @@ int cq_create(struct device *dev, struct cq *cq, uint32_t entries)
 	return ring_map_new(dev, &cq->ring, &resp.drv.mi);
 }
 
-/* The old ring stays mapped: whose it is may still be writing to it */
+/* The old ring stays mapped, as its users may still be writing to it */
 int cq_resize(struct device *dev, struct cq *cq, uint32_t entries)
 {
 	COMMAND(ib_uverbs_resize_cq) cmd = { .body = { .cq_handle = cq->handle, .cqe = entries } };
@@ -439,10 +439,10 @@ int qp_state_of(struct device *dev, uint32_t handle)
 	return ret ?: resp.qp_state;
 }
 
-/* ibv_post_send() or ibv_post_recv() without a request: look at the ring */
+/* ibv_post_send() or ibv_post_recv() without a request: make the kernel look at the ring */
 int qp_kick(struct device *dev, uint32_t handle, uint32_t number)
 {
-	/* Newer kernels check the size of a request even where there is none. */
+	/* Newer kernels check the size of a request even if there is none. */
 	COMMAND(ib_uverbs_post_send) cmd = { .body = {
 		.qp_handle = handle, .wqe_size = sizeof(struct ib_uverbs_send_wr),
 	} };
@@ -482,7 +482,7 @@ void send_wqe_fill(struct rxe_send_wqe *wqe, uint64_t wr_id, enum wr_opcode opco
 	wqe->wr.wr_id = wr_id;
 	wqe->wr.opcode = opcode;
 	wqe->wr.send_flags = SEND_SIGNALED;
-	/* One offset for READs, WRITEs and atomics, the key at two */
+	/* READs, WRITEs and atomics have the same offset, the key is at two */
 	wqe->wr.wr.rdma.remote_addr = remote;
 	if (opcode == WR_CAS || opcode == WR_FADD) {
 		wqe->wr.wr.atomic.compare_add = 1;

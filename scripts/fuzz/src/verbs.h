@@ -42,8 +42,8 @@ struct device {
 };
 
 /*
- * @bytes of @buf are mapped from @offset of the device. @mask and @shift are copies:
- * those in @buf anybody may have overwritten.
+ * @bytes of @buf are mapped from @offset of the device. @mask and @shift are copies, as those in
+ * @buf may have been overwritten.
  */
 struct ring {
 	struct rxe_queue_buf *buf;
@@ -79,7 +79,7 @@ struct qp {
 	struct ring recv;
 };
 
-/* What it takes to bring a QP to RTS */
+/* Attributes to bring a QP to RTS */
 struct qp_path {
 	uint8_t dgid[16];
 	uint8_t sgid_index;
@@ -120,7 +120,7 @@ int qp_state_of(struct device *dev, uint32_t handle);
 int qp_kick(struct device *dev, uint32_t handle, uint32_t command);
 int qp_destroy(struct device *dev, uint32_t handle);
 
-/* The process's side of a ring, for those who keep its rules */
+/* The process's side of a ring, for users that keep its rules */
 uint32_t ring_room(const struct ring *ring);
 void *ring_slot(const struct ring *ring, uint32_t index);
 void ring_publish(const struct ring *ring, uint32_t n);

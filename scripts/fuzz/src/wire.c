@@ -29,7 +29,7 @@ struct queued {
 struct wire {
 	int fd;
 	struct wire_sent *sent;
-	unsigned int count;		/* frames that wait in @out */
+	unsigned int count;		/* frames queued in @out */
 	size_t used;
 	struct queued queued[BATCH];
 	struct mmsghdr out_headers[BATCH];
@@ -54,7 +54,7 @@ static int open_socket(const char *netdev)
 	return fd;
 }
 
-/* By @netdev, which may live in the network namespace of the file @netns */
+/* On @netdev, which may be in the network namespace of the file @netns */
 int wire_open(struct wire **wire, const char *netns, const char *netdev, struct wire_sent *sent)
 {
 	int here = open("/proc/self/ns/net", O_RDONLY), there = -1, fd;
@@ -85,8 +85,8 @@ int wire_open(struct wire **wire, const char *netns, const char *netdev, struct 
 #define QPN_LOW		7	/* in the BTH */
 
 /*
- * Take in nothing but RoCE packets to QPs whose number ends in @qpn_low: several
- * hosts of our kind may share the netdev, and none needs to see what others get.
+ * Receive only RoCE packets to QPs whose number ends in @qpn_low: several hosts of our kind may
+ * share the netdev, and need not see each other's packets.
  */
 int wire_listen(struct wire *wire, uint8_t qpn_low)
 {
@@ -109,7 +109,7 @@ int wire_listen(struct wire *wire, uint8_t qpn_low)
 	return setsockopt(wire->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) ? -errno : 0;
 }
 
-/* Where the next frame may be built, MAX_FRAME bytes; wire_add() takes it */
+/* Buffer for the next frame, MAX_FRAME bytes; wire_add() queues it */
 uint8_t *wire_room(struct wire *wire)
 {
 	if (wire->count == BATCH || wire->used + MAX_FRAME > BATCH_BYTES)
@@ -117,7 +117,7 @@ uint8_t *wire_room(struct wire *wire)
 	return wire->out + wire->used;
 }
 
-/* The frame that was built in wire_room() is one of @packets, and waits for wire_flush() */
+/* Queue the frame built in wire_room(), which counts as @packets, for wire_flush() */
 void wire_add(struct wire *wire, const struct virtio_net_hdr *vnet, size_t length,
 	      unsigned int packets, bool clean)
 {
@@ -139,7 +139,7 @@ static void count_sent(struct wire *wire, const struct queued *queued)
 	wire->sent->blocks += queued->packets > 1;
 }
 
-/* Send what waits. What the socket refuses, a block with lies in its header, is left out. */
+/* Send queued frames. Those that the socket refuses, such as invalid blocks, are skipped. */
 void wire_flush(struct wire *wire)
 {
 	unsigned int at = 0;
@@ -167,7 +167,7 @@ static void prepare_to_receive(struct wire *wire)
 	}
 }
 
-/* Show @handler what has arrived, RECEIVES frames at most; returns how many there were */
+/* Pass received frames to @handler, at most RECEIVES; returns their number */
 unsigned int wire_receive(struct wire *wire, wire_handler handler, void *context)
 {
 	const struct virtio_net_hdr *vnet;

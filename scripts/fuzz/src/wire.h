@@ -15,9 +15,9 @@
 struct wire;
 
 /**
- * struct wire_sent - What has gone out by a wire since it was opened
- * @packets: that the netdev took, each segment of a block for one
- * @clean: of these, packets that reach the driver of the target for certain
+ * struct wire_sent - Frames sent on a wire since it was opened
+ * @packets: accepted by the netdev; each segment of a block counts
+ * @clean: of these, packets that certainly reach the driver of the target
  * @blocks: of UDP segmentation
  */
 struct wire_sent {
@@ -34,7 +34,7 @@ void wire_add(struct wire *wire, const struct virtio_net_hdr *vnet, size_t lengt
 	      unsigned int packets, bool clean);
 void wire_flush(struct wire *wire);
 
-/* @frame is the wire's until the next call; @segment: 0, or that of a block */
+/* @frame is valid until the next call; @segment: 0, or the size of a block's segments */
 typedef void (*wire_handler)(void *context, uint8_t *frame, size_t length, size_t segment);
 unsigned int wire_receive(struct wire *wire, wire_handler handler, void *context);
 

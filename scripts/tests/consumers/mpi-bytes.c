@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	out = malloc(MAX_BYTES);
 	in = malloc(MAX_BYTES);
-	/* For all rounds: it connects, and only the first round does. */
+	/* Shared by all rounds, as only the first round connects with it. */
 	MPI_Win_allocate(MAX_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window, &win);
 	while (rounds--) {
 		for (size_t i = 0; i < num; i++) {

@@ -16,7 +16,7 @@
 #ifndef AF_SMC
 #define AF_SMC	43
 #endif
-#define CHUNK	32768	/* fits into the peer's buffer: nobody waits for itself */
+#define CHUNK	32768	/* fits into the peer's buffer, so no end waits for itself */
 
 static unsigned char out[CHUNK], in[CHUNK];
 
@@ -36,9 +36,9 @@ static int transfer(int fd, void *data, size_t bytes, int sending)
 }
 
 /*
- * A stream that ended with its device is being aborted by the kernel, which lets the
- * socket's lock go in the middle (smc_close_active_abort()). A socket that is closed
- * just then keeps a reference for ever, and its network namespace with it.
+ * The kernel is aborting a stream that ended with its device, and drops the socket's lock in
+ * between (smc_close_active_abort()). A socket closed at that moment leaks a reference, which keeps
+ * its network namespace for ever.
  */
 static void let_abort_end(void)
 {

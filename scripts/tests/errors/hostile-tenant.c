@@ -41,7 +41,7 @@ static void drain(struct ibv_cq *cq)
 		;
 }
 
-/* Completions of requests that are right. Returns how many there were */
+/* Poll completions of valid requests. Returns their number */
 static int reap(struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
@@ -53,7 +53,7 @@ static int reap(struct ibv_cq *cq)
 	return n;
 }
 
-/* --- burn: what the others are compared with ------------------------------------ */
+/* --- burn: the baseline for the others ------------------------------------------- */
 
 static void burn(void)
 {
@@ -94,7 +94,7 @@ static void begin_posts(void)
 	}
 }
 
-/* Not more than the CQ holds: a queue may be done as fast as it is filled */
+/* Not more than the CQ holds, as a queue may be processed as fast as it is filled */
 static void step_posts(void)
 {
 	int i, j;
@@ -114,7 +114,7 @@ static void step_posts(void)
 
 static struct ibv_cq *poll_cqs[POLL_CQS];
 
-/* As many as there may be */
+/* The maximum number */
 static void begin_polls(void)
 {
 	int i;
@@ -191,7 +191,7 @@ static void step_registers(void)
 	step_queues();
 }
 
-/* --- invalidates: windows, and pages that are taken away under traffic --------------- */
+/* --- invalidates: windows, and pages that are revoked under traffic ------------------ */
 
 #define INVALIDATE_BYTES	(64U << 10)
 #define INVALIDATE_REQUESTS	64
@@ -288,7 +288,7 @@ static void step_contexts(void)
 		ibv_close_device(contexts[i]);
 }
 
-/* --- faults: pages of both ends that are never there ---------------------------------- */
+/* --- faults: pages of both ends that are never present -------------------------------- */
 
 #define FAULT_BYTES	(16U << 20)
 #define FAULT_PIECE	(1U << 20)
@@ -328,7 +328,7 @@ static void step_faults(void)
 	reap(faults.cq);
 }
 
-/* --- multicast: as many copies of each datagram as may be ------------------------------ */
+/* --- multicast: the maximum number of copies of each datagram -------------------------- */
 
 #define MCAST_QPS	32
 #define MCAST_GROUPS	32
@@ -445,7 +445,7 @@ static void step_multicast(void)
 		receive_datagram(wc.wr_id);
 }
 
-/* --- cm: connections to where nobody listens ------------------------------------------- */
+/* --- cm: connections to an address without a listener ----------------------------------- */
 
 #define CM_IDS		64
 #define CM_CLOSED_PORT	17
@@ -527,7 +527,7 @@ static void step_cm(void)
 	int failed = 1;
 
 	if (cm_command(RDMA_USER_CM_CMD_GET_EVENT, &get, sizeof(get), sizeof(event)))
-		return;		/* a signal */
+		return;		/* a signal has arrived */
 	if (event.event == CM_ADDR_RESOLVED)
 		failed = cm_resolve_route(event.id);
 	else if (event.event == CM_ROUTE_RESOLVED)
@@ -587,7 +587,7 @@ static void step_errors(void)
 
 	connect_pair(errors.qp, &a, errors.peer, &b);
 	if (number++ & 1)
-		piece.lkey = ~piece.lkey;	/* fails here; else there */
+		piece.lkey = ~piece.lkey;	/* fails here; otherwise at the peer */
 	for (i = 0; i < ERROR_REQUESTS; i++)
 		posted += !post_rdma(errors.qp, IBV_WR_RDMA_WRITE, &piece, 0);
 	while (!ended && posted > 0)
@@ -622,7 +622,7 @@ static void begin_wire(void)
 			wire_packets[i][j] = random();
 }
 
-/* A BTH: any opcode, a QP that may exist, any PSN; what follows and the ICRC are random */
+/* A BTH: any opcode, a QP that may exist, any PSN; the rest and the ICRC are random */
 static void fill_headers(unsigned char *packet)
 {
 	uint32_t number = random();

@@ -58,7 +58,7 @@ static long long operation(unsigned int number)
 	return now_ns() - start;
 }
 
-/* Groups that no other tenant is in */
+/* Groups not used by other tenants */
 static void attach_groups(struct ibv_qp *qp)
 {
 	union ibv_gid group = { .raw = { 0xff, 0x15 } };

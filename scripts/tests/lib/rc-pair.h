@@ -40,7 +40,7 @@ static inline long long now_ns(void)
 	return t.tv_sec * SECOND_NS + t.tv_nsec;
 }
 
-/* NULL, as well where a limit refuses it */
+/* NULL also if a limit is exceeded */
 static inline struct ibv_context *open_device(const char *name)
 {
 	struct ibv_device **devices = ibv_get_device_list(NULL);
@@ -148,7 +148,7 @@ static inline struct ibv_qp_attr path_to(const struct end *from, const struct en
 	};
 }
 
-/* From RESET to RTS, with what path_to() says and the caller may have changed; RC or UC */
+/* From RESET to RTS, with the attributes of path_to(), possibly changed by the caller; RC or UC */
 static inline void bring_up(struct ibv_qp *qp, struct ibv_qp_attr attr)
 {
 	bool rc = qp->qp_type == IBV_QPT_RC;
@@ -175,7 +175,7 @@ static inline void connect_pair(struct ibv_qp *one, const struct end *a, struct 
 	bring_up(other, path_to(b, a, one->qp_num));
 }
 
-/* Where a request's bytes are, and where they go to or come from */
+/* Local bytes of a request, and their remote place */
 struct piece {
 	void *memory;
 	uint32_t bytes;
@@ -184,7 +184,7 @@ struct piece {
 	uint32_t rkey;
 };
 
-/* Signalled. Returns as ibv_post_send() does: ENOMEM where the queue is full */
+/* Signalled. Returns the result of ibv_post_send(): ENOMEM if the queue is full */
 static inline int post_rdma(struct ibv_qp *qp, enum ibv_wr_opcode opcode,
 			    const struct piece *piece, uint64_t id)
 {
@@ -201,7 +201,7 @@ static inline int post_rdma(struct ibv_qp *qp, enum ibv_wr_opcode opcode,
 	return ibv_post_send(qp, &wr, &bad);
 }
 
-/* The next completion of a CQ that has a channel of its own; sleeps until there is one */
+/* The next completion of a CQ that has its own channel; sleeps until there is one */
 static inline struct ibv_wc wait_for_completion(struct ibv_cq *cq, const char *what)
 {
 	struct pollfd fd = { .fd = cq->channel->fd, .events = POLLIN };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A data race for scripts/check/kcsan.sh: for as long as it is loaded, one thread adds to
- * a number and another one reads it, and with "marked=1" both say that they know.
+ * A data race for scripts/check/kcsan.sh: while it is loaded, one thread adds to a number and
+ * another one reads it; with "marked=1" both mark their accesses.
  */
 #include <linux/compiler.h>
 #include <linux/err.h>
