@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Write kunit/wire/icrc_vectors.h: packets whose ICRC scapy has computed.
+"""Write kunit/wire/icrc_vectors.h: packets with ICRCs computed by means of scapy.
 
 usage: make-icrc-vectors.py > kunit/wire/icrc_vectors.h
 
 RoCE v1 and v2, each with IPv4 and IPv6 addresses, several opcodes, payload
 sizes and paddings. scapy.contrib.roce computes the ICRC of v2 over IPv4 only;
-for the others the packet is built from scapy's layers, masked as IBTA vol. 1,
-7.8.1 and the annexes A16 and A17 say, and goes through zlib's CRC-32. The same
-code is run over v2 with IPv4 and must agree with scapy's own. The output
-depends on nothing but this file.
+for the others the packet is built from scapy's layers, masked according to IBTA
+vol. 1, 7.8.1 and annexes A16 and A17, and fed to zlib's CRC-32. The same code is
+also run on v2 over IPv4 and must agree with scapy. The output depends on this
+file only.
 """
 
 import struct

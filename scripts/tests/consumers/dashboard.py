@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Ask Prometheus for what the panels of a Grafana dashboard ask.
+"""Send the queries of a Grafana dashboard's panels to Prometheus.
 
 usage: dashboard.py URL DASHBOARD START END
 
-START and END are seconds since 1970. Each expression must be answered with data.
+START and END are seconds since 1970. Each expression must return data.
 """
 
 import json

@@ -5,11 +5,11 @@
 usage: pyverbs-run.py TESTS_FOLDER DEVICE GID_INDEX ADDRESS MAC KERNEL_SERIES [PATTERN]
 
 TESTS_FOLDER holds Debian's /usr/share/doc/rdma-core/tests, unpacked.
-pyverbs-required.txt: must pass. pyverbs-skips.txt: may skip, with the reason. What
-pyverbs-13-required.txt and pyverbs-13-skips.txt name, those of Debian 13 have beside.
+pyverbs-required.txt: must pass. pyverbs-skips.txt: may skip, with the reason.
+pyverbs-13-required.txt and pyverbs-13-skips.txt list tests that only Debian 13 has.
 
-Each class has a process of its own: newer pyverbs may crash when it frees what an
-earlier class has left.
+Each class runs in a process of its own: newer pyverbs may crash when it frees what an
+earlier class has left behind.
 """
 
 import fnmatch

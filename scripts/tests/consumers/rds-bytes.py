@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Messages over RDS, which comes with order and without loss: each is answered with its
+"""Messages over RDS, which guarantees order and delivery: each is answered with its
 complement, and every byte of the answers is compared.
 
 usage: rds-bytes.py server ADDRESS PORT
        rds-bytes.py client ADDRESS PORT SERVER MESSAGES BYTES
-The server ends with the first empty message.
+The server ends when it receives an empty message.
 """
 
 import socket

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel's tables of SMC. Enterprise IDs of users: two hosts that have one in common
-speak version 2 to each other. Physical networks: connections by a netdev take an RDMA
-device that is of the same one.
+"""The kernel's tables for SMC. Enterprise IDs set by users: two hosts that have one in
+common speak version 2 to each other. Physical networks: connections through a netdev
+use an RDMA device in the same one.
 
 usage: smc-tables.py id NAME | no-ids | network NAME NETDEV RDMA-DEVICE
 """

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A completion queue of a process overruns: cq-overrun.py A INDEX_A B INDEX_B
 
-The process gets CQ_ERR, every QP with the queue moves to ERROR with QP_FATAL, and nothing
-more is completed to it. Others are not affected.
+The process gets CQ_ERR, every QP that uses the queue moves to ERROR with QP_FATAL, and the
+queue gets no more completions. Others are not affected.
 """
 
 import errno

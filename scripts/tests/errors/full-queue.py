@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Sends through a queueing discipline that drops: full-queue.py A INDEX_A B INDEX_B
 
-Every unreliable send completes, dropped or not, without another post; what B receives is
-what was sent.
+Every unreliable send completes, dropped or not, without another post; B receives intact
+data.
 """
 
 import verbs

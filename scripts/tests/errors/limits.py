@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Announced limits are true: limits.py DEVICE
 
-An object at each limit can be created, and one beyond it cannot (an errno, no crash).
+An object at each limit can be created, one beyond it cannot (an errno, no crash).
 """
 
 import sys

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Attach a QP to groups until that is refused: mcast-limit.py DEVICE INDEX MOST
+"""Attach a QP to groups until it is refused: mcast-limit.py DEVICE INDEX MOST
 
-Prints how many attachments there were and the errno that ended it, then does
-the same again with all given back.
+Prints the number of attachments and the errno that ended it, then does the
+same again after detaching from all.
 """
 
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Queues and tables are charged to the process that asks for them.
+"""Queues and tables are charged to the process that requests them.
 
 memory-charged.py DEVICE memlock   as another user with 1 MiB of RLIMIT_MEMLOCK
 memory-charged.py DEVICE cgroup CG  in memory cgroup CG

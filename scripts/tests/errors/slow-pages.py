@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""A process whose pages do not come, and what others notice of it.
+"""A process whose pages do not arrive, and the effect on others.
 
-slow-pages.py serve FOLDER          mount a file there that is not read until SIGUSR1
-slow-pages.py stuck DEVICE INDEX FILE         SENDs from regions over it; then waits for words:
+slow-pages.py serve FOLDER          mount a file there that cannot be read until SIGUSR1
+slow-pages.py stuck DEVICE INDEX FILE         SENDs from regions over it; then takes commands:
                                     "close" deregisters some, and answers
-slow-pages.py others A INDEX_A B INDEX_B       on-demand paging: says how long it took
+slow-pages.py others A INDEX_A B INDEX_B       on-demand paging: prints how long it took
 """
 
 import argparse

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Has far more to send than a slow queue takes: under-way.py A INDEX_A B INDEX_B KIND
+"""Far more to send than a slow queue takes: under-way.py A INDEX_A B INDEX_B KIND
 
-UC: A writes 256 MiB to B; READ: B reads as much from A. Says "running", and stays.
+UC: A writes 256 MiB to B; READ: B reads as much from A. Prints "running", and stays.
 """
 
 import time

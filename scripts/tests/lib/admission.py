@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Does what B sends reach A? admission.py A INDEX_A B INDEX_B [--refused] [--types T] [--label L]
 
-RC, UC and UD, or --types. Packets that do not reach A are counted there as not for us, at
+RC, UC and UD, or --types. Packets that must not reach A are counted there as not for us, at
 least one each, and the RC request fails without an answer.
 """
 

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Many messages that leave at once: batch.py A INDEX_A B INDEX_B [options]
+"""Many messages sent at once: batch.py A INDEX_A B INDEX_B [options]
 
 They are posted while the send queue is drained (SQD), so that RTS sends all of them. Each
-has its own number and bytes; UD and RC messages must all arrive, in order, and so must UC's
-without loss.
+has its own number and content; UD and RC messages must all arrive, in order, and so must
+UC messages if nothing is lost.
 """
 
 import random

@@ -11,11 +11,11 @@ without VLAN tags: the ICRC is recomputed (IBTA vol. 1, 7.8.1; annexes A16 and
 A17), and lengths, pad count, opcode, header sizes, UDP length and checksum, IP
 identification and DF are verified. Exit status 1 and a line for each packet
 that is wrong. --scapy computes the ICRC of v2 over IPv4 a second time with
-scapy.contrib.roce. --blocks: a sender may hand over many packets with one set of
-network headers, for others to cut (UDP segmentation offload); in so many such blocks,
-at least, each packet is checked as it leaves when it is cut. UDP checksums may then be
-left to the device that sends. --selftest proves the program itself: packets that scapy
-builds must pass, the same packets with one bit or length changed must not.
+scapy.contrib.roce. --blocks: a sender may pass on many packets with one set of network
+headers, to be segmented later (UDP segmentation offload); there must be at least COUNT
+such blocks, and each packet is checked as it will be after segmentation. UDP checksums
+may then be left to the sending device. --selftest tests the program itself: packets
+built by scapy must pass, the same packets with one bit or length changed must not.
 """
 
 import argparse

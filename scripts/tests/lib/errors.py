@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Errors a user will meet, each provoked: errors.py A INDEX_A B INDEX_B [--only NAME,...]
+"""Provoke each error a user may meet: errors.py A INDEX_A B INDEX_B [--only NAME,...]
 
 A and B are devices of this host (or HOST:PORT/DEVICE of `verbs.py --serve`).
-Each case has fresh QPs, and after it the same devices must still carry traffic.
+Each case uses fresh QPs, and after it the same devices must still carry traffic.
 """
 
 import errno

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Frames as a peer would send them, or must not: built by hand and sent on a wire with a
-packet socket, bypassing every driver.
+"""Frames as a peer would send them, or must not send them: built by hand and sent through
+a packet socket, bypassing every driver.
 """
 
 import ctypes
@@ -78,8 +78,8 @@ class Wire:
     def network(self, length, extra=0, udp_extra=0, **lie):
         """Header bytes in front of the BTH, and the same masked for the ICRC.
 
-        length: from BTH to ICRC. extra, udp_extra: what the lengths lie by. src, dst,
-        tclass and, in a GRH, ipver, nxthdr, hops, sgid, dgid: other than they should be.
+        length: from BTH to ICRC. extra, udp_extra: how much the length fields are wrong by.
+        src, dst, tclass and, in a GRH, ipver, nxthdr, hops, sgid, dgid: values to use instead.
         """
         src, dst = lie.get('src', self.src), lie.get('dst', self.dst)
         tclass = lie.get('tclass', 0)

@@ -3,8 +3,8 @@
 """Hold packets that an NFQUEUE rule sends to user space; on SIGUSR1 accept all of them.
 
 Prints "bound", then "held" with the first packet, then "accepted". With --pass each
-packet is accepted when it comes. There is no Debian package with a program that
-withholds its verdict.
+packet is accepted when it arrives. No Debian package has a program that withholds its
+verdict.
 """
 
 import argparse

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""What arrives from several senders at one port while all of them send, in its
-network namespace.
+"""Measure what arrives from several senders at one port while all of them send. Run it in
+the port's network namespace.
 
 usage: incast.py SECONDS MBIT DUPLICATES_FILE NAME=ADDRESS...
 
 Prints "NAME BYTES STANDSTILL_MS" for each sender, where the standstill is the longest time
 in which certainly nothing arrived from it, then "all GOODPUT SECONDS SAMPLES": a lower
-bound for the first copies' share of the wire. Measurement starts one second after all
-senders were heard. A busy machine takes fewer samples, and each takes long: a sample is
-only known to be taken between two times.
+bound for the share of the wire that first copies have. Measurement starts one second after
+all senders have been heard. On a busy machine there are fewer samples, and each takes long:
+a sample is only known to be taken between two times.
 """
 
 import json

@@ -3,8 +3,8 @@
 """UD multicast over one kind of group.
 
 mcast.py SENDER INDEX_S RECEIVER INDEX_R GROUP: who gets copies, who does not.
-mcast.py --hold DEVICE INDEX GROUP: attach, go to the initial network namespace
-so as not to hold the own one, say so, sleep until killed.
+mcast.py --hold DEVICE INDEX GROUP: attach, move to the initial network namespace
+so as not to keep the original one alive, say so, sleep until killed.
 """
 
 import ctypes

@@ -4,7 +4,7 @@
 
 A and B are devices of this host, or HOST:PORT/DEVICE of a `verbs.py --serve`.
 Sizes cover zero, every pad count, both sides of each MTU boundary and messages
-of many packets; PSNs start short of the 24-bit wrap.
+of many packets; PSNs start just before the 24-bit wrap.
 """
 
 import random

@@ -6,16 +6,16 @@ usage: traffic.py A INDEX_A B INDEX_B [--seconds S] [--messages N] [--size N]
                   [--least N] [--until-error] [--expect-fatal] [--stay] [--mtu M]
                   [--timeout T]
 
-Prints "running" once data flows. SIGTERM ends it early, and in order. Each message
-is a SEND with a number in it: the receiver checks that numbers come in order and
-that every byte is right. At the end one line: `ok` or `FAIL` and how many messages
-passed.
---messages     so many, however long they take
---least        not to end before so many have passed, however long they take
---until-error  goes on until a completion says so, or the device is gone
+Prints "running" once data flows. SIGTERM ends it early but cleanly. Each message is
+a SEND with a number in it: the receiver checks that numbers arrive in order and that
+every byte is right. At the end one line: `ok` or `FAIL` and the number of messages
+that passed.
+--messages     this many, however long they take
+--least        do not end before this many have passed, however long they take
+--until-error  continue until a completion reports an error, or the device is gone
 --expect-fatal the device must announce IBV_EVENT_DEVICE_FATAL
 --stay         afterwards keep the device open until killed
---gap          tell the longest time in which nothing arrived
+--gap          print the longest time in which nothing arrived
 """
 
 import os

@@ -2,7 +2,7 @@
 """Two RDMA ends under one program's control, on top of python3-pyverbs.
 
 An End owns a context, a PD, a CQ, one memory region and one QP. Its methods
-take and return plain values only, so that an End can also live in another
+take and return plain values only, so that an End can also be in another
 process or on another host: `End.open("HOST:PORT/DEVICE", ...)` talks to
 `verbs.py --serve PORT` there.
 
@@ -55,13 +55,13 @@ SLOW = float(os.environ.get('RHCA_TIME_FACTOR', '1'))
 
 
 def gid_text(address):
-    """A GID, or the IPv6 address that it is, in the only form that pyverbs takes. Python 3.13
-    writes the last 32 bits of a mapped IPv4 address with dots in exploded, too."""
+    """A GID, or its IPv6 address, in the only form that pyverbs accepts. Python 3.13 writes
+    the last 32 bits of a mapped IPv4 address with dots even in exploded."""
     return ipaddress.IPv6Address(address).packed.hex(':', 2)
 
 
 def one_cpu():
-    """What a process sends from two CPUs may arrive in another order: each CPU
+    """Packets that a process sends from two CPUs may arrive in another order: each CPU
     has a receive queue of its own below veth. RC repeats; UC drops the message."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 

@@ -5,19 +5,19 @@
     unplugged.py DEVICE INDEX
 
 Prints "posted" when each of its QPs, in INIT, RTR, RTS and ERR, has receive
-requests and the one in RTS has sends to a peer that is not there. Then it polls,
-and never enters the kernel for a verb: all requests must complete as flushed. The
-QP in ERR gets its requests when the device is on its way out or just before.
-Once the device is gone nothing completes any more: what has not by then is lost.
+requests and the one in RTS has sends to a peer that does not exist. Then it polls
+without entering the kernel for a verb: all requests must complete as flushed. The
+QP in ERR gets its requests while the device is being removed or just before.
+Once the device is gone nothing completes any more: the remaining requests are lost.
 
     unplugged.py --late NETDEV ADDRESS DEVICE INDEX
 
-removes the device itself, and posts receives when the first ones have been flushed,
-into the ring alone. The device goes once no verb is being called, so a second
-process calls one that waits for ADDRESS, which nobody has, to be resolved, until
-the receives have been posted. What looks for receives of QPs in ERR from time to
-time does not look just then: only the end of the QP flushes these. Ends with status
-3 if the verb has not waited for long enough, and nothing is known then.
+removes the device itself, and posts receives, into the ring only, when the first ones
+have been flushed. The device is not removed while a verb is being called, so a second
+process calls one that waits for ADDRESS, which nobody has, to be resolved, until the
+receives have been posted. The periodic search for receives of QPs in ERR does not run
+just then: only the end of the QP flushes these. Ends with status 3 if the verb did not
+wait long enough; the result is unknown then.
 """
 
 import errno

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tenants on one wire: who hears whom by which P_Keys, live, and who is told.
+"""Tenants on one wire: who hears whom by which P_Keys, changed live, and who is notified.
 
 usage: partitions.py A INDEX_A B INDEX_B
 

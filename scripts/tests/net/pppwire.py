@@ -5,8 +5,8 @@
 usage: pppwire.py NAMESPACE NETDEV MAC NAMESPACE NETDEV MAC
 
 MAC is that of the NETDEV, an end of the wire. Nothing is negotiated, neither the
-session (pppd's discovery) nor the link (LCP, IPCP): both ends are told. Prints the names
-of the ppp netdevs, which go when it ends.
+session (pppd's discovery) nor the link (LCP, IPCP): both ends are configured. Prints the
+names of the ppp netdevs, which disappear when it ends.
 """
 
 import ctypes
@@ -39,8 +39,8 @@ def request(fd, code, number=0):
 
 
 def make_netdev(namespace, netdev, peer_mac):
-    """A unit of PPP in the namespace, over a channel to the peer. Its name; the
-    descriptors that hold it are left open."""
+    """Create a PPP unit in the namespace, over a channel to the peer. Returns its name;
+    the descriptors that keep it alive stay open."""
     with open(f"/run/netns/{namespace}", encoding="ascii") as file:
         call("setns", libc.setns(file.fileno(), CLONE_NEWNET))
     session = call("socket", libc.socket(PF_PPPOX, socket.SOCK_STREAM, PX_PROTO_OE))

@@ -1,20 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Messages that leave while traffic class and TTL of their port are changed.
+"""Messages sent while traffic class and TTL of their port are changed.
 
 usage: qos.py send SENDER RECEIVER EXPECTED V1 V2_IPV4 V2_IPV6
        qos.py send_by_adapter SENDER RECEIVER EXPECTED V1 V2_IPV4 V2_IPV6
        qos.py judge LIST EXPECTED
        qos.py judge_by_adapter LIST EXPECTED
 
-Each message has a length that no other has. "send" notes in the file EXPECTED
-what the packet of that length must carry; "judge" compares with LIST, which
-"check-icrc.py --list" made of a capture. V1 and so on are the indexes of GIDs on
-a VLAN, each "INDEX_OF_SENDER,INDEX_OF_RECEIVER".
+Each message has a unique length. "send" records in the file EXPECTED what the packet
+of that length must carry; "judge" compares that with LIST, the output of
+"check-icrc.py --list" for a capture. V1 and so on are the indexes of GIDs on a VLAN,
+each "INDEX_OF_SENDER,INDEX_OF_RECEIVER".
 
-By an adapter all that holds for connections that are made afterwards: each message has a
-new one, and some have an old one, which must not change. Datagrams of processes have what
-their library says, since no driver sees them. The two ECN bits are the adapter's own.
+With an adapter, changes apply to connections made afterwards: each message uses a new
+one, and some use an old one, which must not change. Datagrams of processes carry the
+values of their library, since no driver sees them. The two ECN bits are the adapter's.
 """
 
 import sys

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""A wire between two tun or tap netdevs: what one sends the other receives.
+"""A wire between two tun or tap netdevs: what one sends, the other receives.
 
 usage: tunwire.py tun|tap NAMESPACE NETDEV NAMESPACE NETDEV
 
-Prints "joined" when both are there; they go when it ends.
+Prints "joined" when both exist; they disappear when it ends.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""QPs bound to counters of their own, by hand and by rule; nothing is counted
-twice or lost, also when they are bound and unbound in the middle of traffic.
+"""QPs bound to counters of their own, manually and by rule; nothing is counted twice or
+lost, even if they are bound and unbound in the middle of traffic.
 
 usage: bound-counters.py A INDEX_A B INDEX_B
 """

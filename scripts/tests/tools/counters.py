@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Every drop reason has a counter, and moves no other.
+"""Every drop reason moves its own counter and no other.
 
 usage: counters.py A INDEX_A B INDEX_B --netns PATH --netdev NAME --src-mac M
            --dst-mac M --src-ip IP --dst-ip IP --version v1|v2
            [--netns-a NAME --netdev-a NAME] [--index6-a INDEX --ip6 ADDRESS]
 
-Single frames leave by a packet socket on B's netdev, as if B had sent them, and
-reach A; after each, the counters of A that tell of an event are compared with
-those before. Datagrams that A cannot send are counted likewise. Optional counters
-count while they are on.
+Single frames are sent through a packet socket on B's netdev, as if B had sent them,
+and reach A; after each, the counters of A that report events are compared with those
+before. Datagrams that A cannot send are counted likewise. Optional counters count
+while they are enabled.
 """
 
 import ipaddress

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Run a command to which system calls are forbidden, as by a container's profile.
+"""Run a command with some system calls denied, as by a container's seccomp profile.
 
 usage: deny-syscalls.py NUMBER[,NUMBER...] COMMAND [ARGUMENT...]     (numbers of x86_64)
 """

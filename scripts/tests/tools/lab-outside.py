@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""What the scenario lab-outside runs, in one folder.
+"""The programs of the scenario lab-outside, in one folder.
 
 usage: lab-outside.py outside      outside the lab: holds a lock, listens, reads, makes files
        lab-outside.py inside       in the lab: what it sees of that, a line each
-       lab-outside.py grow N       in the lab: N threads more, then N processes more, each when
-                                   a file says so, and told by one
+       lab-outside.py grow N       in the lab: N more threads, then N more processes, each when
+                                   a file requests it, and confirmed by a file
 """
 
 import ctypes

@@ -1,14 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""A lab on a terminal, begun as a shell begins a job of its own.
+"""A lab on a terminal, started as a shell starts a job.
 
 usage: lab-terminal.py ROCE_LAB
 
-Window size, ^\\ and ^Z reach the command; TERM, HUP, INT, USR1 and USR2 of the runner do; the
-terminal's modes are as they were before whenever the caller sees it: while the job is stopped,
-at its end, and when the lab's kernel has died. All that the command has shown is there, whenever
-it is read. Where the output is no terminal, each ^D ends
-what is read.
+Window size, ^\\ and ^Z reach the command, and so do TERM, HUP, INT, USR1 and USR2 sent to the
+runner. The terminal's modes are restored whenever the caller sees it: while the job is stopped,
+at its end, and when the lab's kernel has died. All output of the command is there, whenever it
+is read. If the output is no terminal, each ^D ends the input.
 """
 
 import fcntl

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The tools on simulated hosts: adapters, faults and races that no guest has.
 
-Each test lays a tree of /sys and /proc into a folder, puts commands with canned
+Each test creates a tree of /sys and /proc in a folder, puts commands with canned
 answers in front of PATH, and runs the tool as users do.
 """
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One message between two hosts that are not set up for it, and how it ends.
+"""One message between two hosts that are not set up for it, and its outcome.
 
     trouble.py CASE DEVICE-A INDEX-A DEVICE-B INDEX-B
 
-Prints the status of a's work completion, or "refused" where connecting is. Who is to
-hear that retries are exceeded adds "quick-" to the case.
+Prints the status of a's work completion, or "refused" if connecting is. With "quick-" in
+front of the case, retries are soon exceeded.
 """
 
 import sys

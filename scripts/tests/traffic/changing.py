@@ -1,16 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Memory that is written to while its bytes are on their way.
+"""Memory that is written to while it is being transferred.
 
 usage: changing.py A INDEX_A B INDEX_B [--deregister] [--label L]
 
-A process writes without a pause to memory that is sent, written and READ. What
-arrives may be old or new, but each packet is right: no wrong ICRC is counted,
-nothing is repeated (but what a busy machine answers late), no round takes as long as
-a timeout, and what takes long takes no
-more than twice as long as while the process writes to other memory. With
---deregister: the answer to a READ lies in a slow queue while its region is
-deregistered and overwritten; the old bytes arrive.
+A process writes without a pause to memory that is sent, written and READ. The data
+that arrives may be old or new, but each packet is right: no wrong ICRC is counted,
+nothing is repeated (except what a busy machine answers late), no round takes as long
+as a timeout, and slow rounds take no more than twice as long as while the process
+writes to other memory. With --deregister: the answer to a READ is in a slow queue
+while its region is deregistered and overwritten; the old bytes arrive.
 """
 
 import ctypes

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """On-demand paging: odp.py A INDEX_A B INDEX_B [--label TEXT]
 
-A and B are devices of this host. All memory is the kernel's to take away, and is.
+A and B are devices of this host. The kernel may take away all memory, and does.
 """
 
 import ctypes

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Two ends with different path MTUs: what breaks, how, and that it is counted.
+"""Two ends with different path MTUs: what fails, how, and whether it is counted.
 
 usage: path-mtu.py A INDEX_A B INDEX_B
 """

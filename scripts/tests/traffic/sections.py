@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""How much is sent, and received, in one section with bottom halves off, from a kernel trace.
+"""From a kernel trace: how much is sent and received in one section with bottom halves off.
 
 usage: sections.py TRACE
 
 A section is a tasklet, or the handling of one received packet or block, or, outside of
-these, a turn of a QP. ACKs are extra: at most one for each packet.
+these, a turn of a QP. ACKs come on top: at most one for each packet.
 """
 
 import collections

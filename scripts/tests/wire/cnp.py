@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Congestion notification packets, right ones and forged ones, and the CNPs that marks
-bring about; annex A17.9.3.
+"""Congestion notification packets, genuine and forged, and the CNPs caused by ECN marks;
+annex A17.9.3.
 
 usage: cnp.py A INDEX_A B INDEX_B --netns PATH --netdev NAME --src-mac M --dst-mac M
            --src-ip IP --dst-ip IP --version v1|v2
 
-Frames leave by a packet socket on B's netdev, as if B had sent them, and reach A.
+Frames are sent through a packet socket on B's netdev, as if B had sent them, and reach A.
 """
 
 import ipaddress

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""A peer that wants memory, or acknowledges what it has not got.
+"""A peer that tries to exhaust memory, or acknowledges what it has not received.
 
 usage: hostile-peer.py A INDEX_A B INDEX_B --netns PATH --netdev NAME --src-mac M
            --dst-mac M --src-ip IP --dst-ip IP --version v1|v2
 
-Frames leave by a packet socket on B's netdev, as if B had sent them, and reach A.
+Frames are sent through a packet socket on B's netdev, as if B had sent them, and reach A.
 """
 
 import random

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""A process that writes into the rings it shares with the kernel what it likes.
+"""A process that writes garbage into the rings it shares with the kernel.
 
 usage: hostile.py A INDEX_A B INDEX_B [--seconds S]
 
-Each attack runs in a child: it makes ordinary QPs and CQs with the provider
+Each attack runs in a child: it creates ordinary QPs and CQs with the provider
 library, then never calls the library again, but scribbles over every mapping of
 the device (from a fixed seed) and kicks the send queue by the bare system call.
-It must come to its end in time, whatever it wrote, and afterwards an honest
-process must find the devices well.
+It must end in time, whatever it wrote, and afterwards an honest process must find
+the devices intact.
 """
 
 import ctypes

@@ -5,8 +5,8 @@
 usage: malformed.py A INDEX_A B INDEX_B --netns PATH --netdev NAME --src-mac M
            --dst-mac M --src-ip IP --dst-ip IP --version v1|v2 [--count-drops]
 
-Frames leave by a packet socket on B's netdev, as if B had sent them, and reach
-A. Every class must move one of A's drop counters (--count-drops), hurt no other
+Frames are sent through a packet socket on B's netdev, as if B had sent them, and
+reach A. Every class must move one of A's drop counters (--count-drops), harm no other
 QP, and checked traffic must still pass between A and B after each class.
 """
 
