@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""pytest plugin: tests that want RDMA run in a lab.
+"""pytest plugin: tests that need RDMA run in a lab.
 
     def test_one(rdma_lab):                     # its own host
         open_device(rdma_lab.device, rdma_lab.gid_index)
@@ -10,10 +10,10 @@
         server = b.popen(['my_server', b.device])
         b.set('loss', '5%')
 
-A session that has such tests is run again as a whole inside one lab, so options, breakpoints,
-output and coverage are pytest's as ever. Without a lab they are skipped, with the reason;
-with --rdma-lab=require they fail. A lab that ends before its session does is no reason to skip
-them: the status is 125 then.
+A session with such tests is run again as a whole inside one lab, so options, breakpoints,
+output and coverage work as usual. Without a lab the tests are skipped, with the reason;
+with --rdma-lab=require they fail. They are not skipped if a lab ends before its session
+does: the status is 125 then.
 """
 
 import contextlib

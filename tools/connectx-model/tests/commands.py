@@ -1,15 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""More programs for compare-commands.py than objects.py has: regions of each size, right
-and way to be registered again, and queue pairs with each kind of attribute. A step each,
-in the model's trace.
+"""More programs for compare-commands.py, besides those of objects.py: regions of each size,
+with each access right and each way of re-registration, and queue pairs with each kind of
+attribute. Each is a step in the model's trace.
 
 usage: commands.py DEVICE GID-INDEX
 
-Wants some pages of 2 MiB in the pool, and one of 1 GiB, which the kernel's command line asks for
-(hugepagesz=1G hugepages=1): else that step is skipped, and said to be. DMA buffers are not among
-the programs: mlx5_ib takes them where the adapter has on-demand paging alone, which the model has
-not.
+Needs some pages of 2 MiB in the pool, and one of 1 GiB, reserved on the kernel's command line
+(hugepagesz=1G hugepages=1): otherwise that step is skipped, with a message. DMA buffers are not
+covered: mlx5_ib only accepts them if the adapter has on-demand paging, which the model does not.
 """
 import ctypes
 import mmap
@@ -50,8 +49,8 @@ LIBC.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
 def scattered(pages, size=PAGE, flags=0):
-    """The address of memory whose pages do not follow each other in the host's memory: the
-    even ones of a file, then the odd ones. Else it is chance how large pages are."""
+    """The address of memory whose pages are not contiguous in the host's memory: the even
+    ones of a file, then the odd ones. Otherwise the page size would be random."""
     file = os.memfd_create('scattered', flags)
     os.posix_fallocate(file, 0, pages * size)
     rights = mmap.PROT_READ | mmap.PROT_WRITE
@@ -64,8 +63,8 @@ def scattered(pages, size=PAGE, flags=0):
 
 
 def repeated(times, pages=511):
-    """The address of memory that is a file of some pages again and again: long, and yet not
-    much of it. An odd number, so that no two pages are one of twice the size."""
+    """The address of a long range that maps the few pages of a file repeatedly. Their number
+    is odd, so that no two pages form one of twice the size."""
     file = os.memfd_create('repeated')
     os.posix_fallocate(file, 0, pages * PAGE)
     rights = mmap.PROT_READ | mmap.PROT_WRITE

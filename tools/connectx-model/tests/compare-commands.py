@@ -1,22 +1,22 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Compare what two drivers tell the adapter for the same program, field by field:
-commands, and the requests in send queues, address vectors and lists of pages with them.
+"""Compare what two drivers pass to the adapter for the same program, field by field:
+commands, and also the requests in send queues, address vectors and lists of pages.
 
 usage: compare-commands.py LOG DIFFERENCES [other-adapter]
 
 LOG is the model's, with commands, requests and fields, and marks "driver NAME", "step NAME"
 and "end" (objects.py once, commands.py). The first driver in it is the oracle. DIFFERENCES
-explains:
+has rows
 
     STEP COMMAND FIELD ORACLE OURS reason...
 
-each word may be *; "-" is a field that is not there, or 0. A difference without a row,
-and a row without a difference, fail; but for rows of steps that the log does not have, and
-with "other-adapter", which has other capabilities or programs than the rows are about.
+Each word may be *; "-" is a field that is missing, or 0. It is an error if a difference has
+no row, or a row no difference, except rows of steps that the log does not have, and except
+with "other-adapter", whose capabilities or programs are not those that the rows are about.
 
-The nth of a command is compared with the nth. In steps whose name begins with "kernel-" it
-is chance how often something is done: there the values that a field has anywhere are
+The nth occurrence of a command is compared with the nth. In steps whose name begins with
+"kernel-" the number of occurrences is random: there all values that a field takes are
 compared, joined by commas.
 """
 import collections

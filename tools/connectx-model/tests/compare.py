@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""compare-commands.py on logs as the model writes them, some lines each.
+"""Run compare-commands.py on logs in the model's format, of a few lines each.
 
 usage: compare.py       (no virtual machine, and no model either)
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Do one thing many times, so that its firmware commands can be counted.
+"""Repeat one operation, so that its firmware commands can be counted.
 
 usage: cost.py DEVICE GID-INDEX register|connect COUNT
 """

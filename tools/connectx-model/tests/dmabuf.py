@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Register a DMA buffer, WRITE into it and READ out of it over a connection to itself.
+"""Register a DMA buffer, WRITE to it and READ from it over a loopback connection.
 
 usage: dmabuf.py DEVICE GID-INDEX
 
-The buffer is made of shared memory by the kernel's udmabuf driver, so no other device
-is needed. pyverbs registers those of graphics devices only: the registration is done
+The kernel's udmabuf driver creates the buffer from shared memory, so no other device
+is needed. pyverbs only registers those of graphics devices: the registration is done
 by the library itself, in a second view of the same context.
 """
 import ctypes

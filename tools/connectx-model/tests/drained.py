@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""A send queue that the adapter drains while messages go: what was begun is completed,
-the event tells when, what is posted meanwhile waits, and in RTS again nothing is lost.
+"""A send queue that the adapter drains during traffic: requests already begun complete,
+the event reports when, requests posted meanwhile wait, and after RTS nothing is lost.
 
 usage: drained.py DEVICE GID-INDEX SHARE
 """
@@ -87,8 +87,8 @@ def modify(qp, attr, mask):
 
 
 def drain_xrc(device, index, share):
-    """The command that leads back takes nothing of XRC, so that it is told nothing of it.
-    Return: the state, the error of leaving it with rights, and the state then."""
+    """The command that leads back accepts no optional fields for XRC, and gets none.
+    Returns the state, the error of leaving it with access rights, and the new state."""
     context = Context(name=device)
     pd, cq = PD(context), CQ(context, 16)
     cap = QPCap(max_send_wr=4, max_recv_wr=0, max_recv_sge=0)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""The command interface, by itself: what firmware refuses, and with what status.
+"""The command interface by itself: what the firmware refuses, and with which status.
 
 usage: firmware.py MODEL        (no virtual machine: this is the guest)
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A guest without a virtual machine: speaks vfio-user to the model as QEMU does,
-lays a command queue in memory of its own and rings the doorbell.
+puts a command queue into its own memory and rings the doorbell.
 
-Commands are named, and their fields, as in the kernel's mlx5_ifc.h:
+Commands and their fields have their names from the kernel's mlx5_ifc.h:
 
     guest.run('create_cq', {'cq_context.log_cq_size': 4})
 """

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Queues that the firmware does not destroy when roce_hca_mlx5 is unbound: of its own, which are
-the queue pair that changes keys and the receive queue of XRC, and those of MADs; and the key
-of their domain. What they need is not destroyed either, and their memory is not given back, since
-the adapter may use it. Nobody tries again later, so the driver does some times.
+"""Queues that the firmware does not destroy when roce_hca_mlx5 is unbound: the driver's own (the
+queue pair that changes keys and the receive queue of XRC) and those for MADs; also the key of
+their domain. The objects they need are not destroyed either, and their memory is not freed,
+since the adapter may use it. Nobody would retry later, so the driver retries a few times.
 
-Then the queue pair that changes keys is not reset, with a request on it that has not been
-completed: the list of pages that the adapter may read yet is left as it is.
+Then the queue pair that changes keys is not reset while it has a request that has not completed:
+the list of pages, which the adapter may still read, remains unchanged.
 
-Last, the firmware is silent about the keys that the driver has kept of regions: it waits a minute
-for the first one, and for no other of them; and one for the key of its own queue.
+Last, the firmware does not answer when the cached keys of regions are destroyed: the driver waits
+a minute for the first one and does not wait for the others, and a minute for its own queue's key.
 
 usage: kept.py DEVICE GID-INDEX FUNCTION
 """

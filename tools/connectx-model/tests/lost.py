@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""A queue or a memory window that is made, and whose process cannot be told of it. What the
-adapter does not give up again keeps its memory, which it goes on to use; what it gives up is
-released. The process goes after that, and all that it has made: that the log is clean then, and
-the driver can be unloaded, is the caller's to look at.
+"""A queue or a memory window is created, but its process cannot be told. If the adapter refuses to
+destroy it, its memory is kept, since the adapter still uses it; otherwise it is released.
+Afterwards the process ends, and with it all its objects: the caller must check that the log is
+clean then and that the driver can be unloaded.
 
-Before that, a UAR that a process gives up while a queue names it, and those of others.
+Before that, a UAR that a process releases while a queue refers to it, and UARs of others.
 
 usage: lost.py DEVICE GID-INDEX
 """

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Regions of many sizes, with each right, registered again: what is written through them
-arrives, and where. Messages, READs and atomic operations of some bytes do, which an adapter
-may put into the completion.
+"""Regions of many sizes, with each access right, re-registered: data written through them arrives
+at the right place. So does that of short messages, READs and atomic operations, which an
+adapter may put into the completion.
 
 usage: memory.py DEVICE GID-INDEX DRIVER
 
-With transparent huge pages off, so that a region has as many pages as it has 4 KiB.
+With transparent huge pages off, so that all pages of a region have 4 KiB.
 """
 import errno
 import os
@@ -163,9 +163,9 @@ def small_read(peer, region, size):
 
 
 def small(device, index):
-    """The data is where the program asked for it, wherever the adapter puts it. Not of READs
-    with entries of 128 bytes: libmlx5 takes their data from a byte before where it is, in
-    version 44, with either driver."""
+    """The data is where the program requested it, wherever the adapter puts it. Except for
+    READs with entries of 128 bytes: libmlx5 (version 44) reads their data one byte too
+    early, with either driver."""
     for entry in ('64', '128'):
         os.environ['MLX5_CQE_SIZE'] = entry
         peer = Peer(device, index)

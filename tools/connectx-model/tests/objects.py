@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Make, use and destroy each kind of object that an RDMA driver has, a step each.
+"""Create, use and destroy each kind of object that an RDMA driver has, one per step.
 
 usage: objects.py once DEVICE GID-INDEX
        objects.py refuse DEVICE GID-INDEX FUNCTION [STEP...]
 
-once: each step once, and the model's trace has a mark before each.
-refuse: each command that a step's driver gives is refused once, by the model's own log
-of what they are. The caller must hear of it, nothing may be left behind in the adapter,
-and the next try must work. FUNCTION is the auxiliary device, mlx5_core.rdma.N.
+once: each step once, with a mark before each in the model's trace.
+refuse: each command that the driver gives in a step, according to the model's log, is
+refused once. The caller must get an error, nothing may be left behind in the adapter,
+and the next attempt must work. FUNCTION is the auxiliary device, mlx5_core.rdma.N.
 """
 import collections
 import errno

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Every operation of RC, UC and UD between two machines, first one way, then the
+"""Every operation of RC, UC and UD between two machines, in one direction, then in the
 other: with immediate data, with invalidation of a memory window, inline, before its
-receive is posted; of sizes around the path MTU, the data compared.
+receive is posted; sizes around the path MTU; the data is compared.
 
 usage: operations.py [--reliable] DEVICE GID-INDEX [PEER]  (no peer: wait for it)
 
-With --reliable only those of RC, also larger and more often, for a wire that loses.
+With --reliable only those of RC, also larger and more often, for a lossy wire.
 """
 import json
 import random

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Keep a queue pair busy with messages to itself, and poll for their completions, until
-the device goes or until told to stop; as often as asked to. One process for all rounds:
-where processors are emulated, one takes seconds to start.
+the device is removed or told to stop; as often as requested. One process for all rounds:
+with emulated processors, starting one takes seconds.
 
-Standard input: "DEVICE GID-INDEX", a line for each time, and "stop". Printed are "busy"
+Standard input: "DEVICE GID-INDEX", a line for each round, and "stop". Prints "busy"
 when messages go back and forth, and at the end one of
   stopped                 was told to
-  flushed N requests      as many as were outstanding: each has been completed
-  lost N of M requests    the rest of them never was
+  flushed N requests      all that were outstanding have completed
+  lost N of M requests    N of those outstanding have not completed
 """
 import os
 import select

@@ -4,14 +4,14 @@
 
 usage: pyverbs-run.py SKIPS --dev DEVICE --gid INDEX -- [PATTERN...]
 
-SKIPS lists what may skip: a test (a pattern is allowed), a tab, the reason. A
-third column is part of an error that means the same on some kernel.
+SKIPS lists what may skip: a test (a pattern is allowed), a tab, the reason. A third
+column is part of an error message that means the same on some kernels.
 
-Some tests draw what they ask for by lot, and skip when the driver refuses it. The
-lot is the same in each run, and a test whose skip is not listed draws again.
+Some tests choose their parameters at random, and skip if the driver refuses them. The
+random seed is the same in each run, and a test whose skip is not listed tries again.
 
-A test that skips half-way leaves objects in a cycle. Collected, a context of pyverbs may be
-closed before what is in it, which then is used after free (libibverbs 56): none is collected.
+A test that skips half-way leaves objects in a reference cycle. The garbage collector may close a
+pyverbs context before its objects, which is a use after free (libibverbs 56): it is disabled.
 """
 import fnmatch
 import gc

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Register memory of many sizes, register it again and deregister it, until that fails.
+"""Register, re-register and deregister memory of many sizes, until that fails.
 
 usage: registering.py DEVICE
 
-Up to twenty regions are there at a time, of sizes whose keys are kept and of sizes whose
+Up to twenty regions exist at a time, of sizes whose keys are cached and of sizes whose keys
 are not.
 """
 import random

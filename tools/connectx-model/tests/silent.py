@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Firmware that never answers a command. Several processes wait for one each, all at once,
-since mlx5_core gives up after a minute. They are killed, and are gone when that is over;
-nothing is left of them; and meanwhile others go on: of the host, and of the device. A queue
-whose resize is not answered keeps the memory that it was to have. Before that, a request that
-fills a key is never completed: the key is made by a command.
+"""Firmware that never answers a command. Several processes wait for one each, at the same time,
+since mlx5_core only gives up after a minute. They are killed, and end after that time; nothing
+is left of them; meanwhile other users of the host and of the device continue. A queue whose
+resize is not answered keeps the memory intended for it. Before that, a request that fills in a
+key never completes: the key is then created by a command.
 
 usage: silent.py DEVICE GID-INDEX
 """

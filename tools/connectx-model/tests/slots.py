@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Firmware that answers nothing, until mlx5_core has no slot for another command. Contexts
-that go then each give a UAR back: the first one's command waits for a slot, and those behind
-it for their turn, a minute each. What has waited for that is not given again, and the UAR is
-lost. What the firmware refuses, because a resource is busy, is given again.
+"""Firmware that answers nothing, until mlx5_core has no slot for another command. Contexts closed
+then each free a UAR: the first one's command waits for a slot, those after it wait for their
+turn, a minute each. A command that has timed out so is not repeated, and the UAR is lost. A
+command that the firmware refuses because a resource is busy is repeated.
 
 usage: slots.py DEVICE
 """

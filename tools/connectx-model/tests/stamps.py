@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""On an adapter without a free running clock: who asks for stamps by that is refused, and
-does not get those of another.
+"""On an adapter without a free running clock: requests for time stamps of that clock are refused,
+and do not get those of another.
 
 usage: stamps.py DEVICE
 """

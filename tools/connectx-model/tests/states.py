@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Queue pairs at their limits: a send queue that fails and goes on, none at all, events.
+"""Queue pairs at their limits: a send queue that fails and recovers, no send queue, events.
 
 usage: states.py DEVICE GID-INDEX SHARE
 """

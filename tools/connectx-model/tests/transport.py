@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""A reliable connection of an adapter with itself over a bad wire, without a
-virtual machine: as many READs or atomics at a time as were advertised, and more
-as they complete.
+"""A reliable loopback connection of an adapter over a bad wire, without a virtual
+machine: as many READs or atomics at a time as were advertised, and more as they
+complete.
 
 usage: transport.py MODEL
 """

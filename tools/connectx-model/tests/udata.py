@@ -1,19 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""What a provider library tells its driver besides the verbs, of every length and value.
+"""The driver's part of verbs, as passed by a provider library, with every length and value.
 
 usage: udata.py edges DEVICE GID-INDEX
        udata.py random DEVICE GID-INDEX SEED SECONDS
        udata.py compare EDGES-OF-MLX5_IB EDGES-OF-OURS REASONS
 
 edges: each verb with each length of its driver's part, and edge values in each field, one
-a line: its name, "accepted" or "refused", the errno.
-random: garbage, from SEED; all of it is made from right requests.
+per line: its name, "accepted" or "refused", the errno.
+random: garbage from SEED, all derived from valid requests.
 compare: who refuses what; REASONS has a line "PATTERN reason" for each difference.
 
-No library is used, which would not survive. Whatever is accepted is destroyed again; an
-errno that is none fails, and memory that stays pinned when the device is closed, but for
-mlx5_ib.
+No library is used: it would not survive. Whatever is accepted is destroyed again. An
+invalid errno is a failure, and so is memory that stays pinned when the device is closed,
+except with mlx5_ib.
 """
 import ctypes
 import errno
@@ -116,9 +116,9 @@ class File:
         return attrs
 
     def context(self, private, private_answer):
-        """Not by the number that write() has for it: newer kernels (7.3, not 6.12) look for
-        descriptors in the attribute of this method that has the number of WRITE_CMD, and
-        refuse the command as no such descriptor (EBADF)."""
+        """Not by its number for write(): newer kernels (7.3, not 6.12) look for descriptors in
+        the attribute of this method that has the number of WRITE_CMD, and refuse the
+        command for an invalid descriptor (EBADF)."""
         self.keep = []
         self.call(OBJECT_DEVICE, METHOD_GET_CONTEXT, *self.of_driver(private, private_answer))
 
@@ -164,10 +164,10 @@ def pinned():
 
 
 class Request:
-    """A verb with a driver's part: a right one, and how to make it wrong.
+    """A verb with a driver's part: a valid one, and how to make it invalid.
 
-    fields are (name, offset, bytes) of the part; those that begin with ~ depend on what
-    the adapter has at the moment, and tell nothing of the driver.
+    fields are (name, offset, bytes) of the part; those that begin with ~ depend on the
+    present state of the adapter, and say nothing about the driver.
     """
 
     def __init__(self, run, right=b'', fields=(), answer=0):

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Each kind of wire, and the faults that are made on it, without a virtual machine.
+"""Each kind of wire, and the faults injected on it, without a virtual machine.
 
 usage: wires.py MODEL
 
-A guest with one send queue sends frames; what arrives is compared, and what is
-sent to the adapter is counted there.
+A guest with one send queue sends frames; those that arrive are compared, and those
+sent to the adapter are counted there.
 """
 import fcntl
 import os
