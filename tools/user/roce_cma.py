@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""rdma_cm's defaults of a port, which live in configfs: for cma_roce_*.
+"""rdma_cm's defaults of a port, which are set through configfs: for cma_roce_*.
 
-configfs shows a device once somebody has made a folder with its name. The
-settings are rdma_cm's, so the folder may go again when they have been made.
+configfs shows a device once a folder with its name has been created. The settings
+are kept by rdma_cm, so the folder may be removed again afterwards.
 """
 
 import contextlib

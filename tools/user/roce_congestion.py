@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is wrong about congestion: priorities, classes and queues that work against it,
-marks that nobody answers. Each is said only where the facts are known, and with the
-command that mends it.
+"""Problems with congestion control: unsuitable priorities, classes and queues, and marks
+that nobody answers. Each is reported only if the facts are known, together with the
+command that fixes it.
 """
 
 import roce_hints as hints

@@ -47,7 +47,7 @@ def flow_control(netdev):
 def classes(netdev):
     """Traffic classes, DSCPs and trust; {} and None where the netdev's driver has no DCB.
 
-    Of iproute2 before 6.2 nobody says what is trusted.
+    With iproute2 before 6.2 the trust setting is unknown.
     """
     def shown(what):
         return roce.command_json("dcb", "-j", what, "show", "dev", netdev) or {}
@@ -211,9 +211,9 @@ def port_facts(device, port):
 
 
 def queue_pairs():
-    """All of this kernel with what drivers say of them, or None without rdma.
+    """All queue pairs of this kernel with their drivers' details, or None without rdma.
 
-    The dump is asked for, not single ones: iproute2 writes broken JSON for those.
+    This is one dump, not single queries: iproute2 writes broken JSON for those.
     """
     return roce.command_json("rdma", "-j", "-dd", "resource", "show", "qp")
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What counters tell of trouble, its likely causes, and the next command.
+"""Trouble indicated by counters, its likely causes, and the next command.
 
-A hint is what is wrong, and what to do next. Names in braces are filled in: dev,
-port, netdev. Names of counters are mlx5's where the meaning is the same, so the
-hints hold for adapters too.
+A hint says what is wrong and what to do next. Names in braces are replaced: dev,
+port, netdev. Counters have the names used by mlx5 where the meaning is the same, so
+the hints apply to adapters too.
 """
 
 import collections
@@ -156,10 +156,10 @@ def known(name):
 
 
 def trouble(counters, packets, where):
-    """What counters tell, most certain first.
+    """Hints from counters, most certain first.
 
-    counters: {name: how many}; packets: how many came and went meanwhile, None
-    where nobody counts; where: what stands for the names in braces.
+    counters: {name: how many}; packets: number received and sent meanwhile, None if
+    they are not counted; where: replacements for the names in braces.
     """
     for name, hint in CERTAIN.items():
         if counters.get(name):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What ports count in a period."""
+"""What the counters of ports count in a period."""
 
 import roce_hints as hints
 

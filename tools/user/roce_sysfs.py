@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the tools share: RDMA devices as /sys shows them, tables, exit codes.
+"""Common to the tools: RDMA devices as /sys shows them, tables, exit codes.
 
-Device names are never assumed: udev rules may have given others.
+Device names are never assumed: udev rules may have changed them.
 """
 
 import argparse
@@ -115,9 +115,9 @@ class Port:
         return found
 
     def netdev(self):
-        """The netdev of its first GID, which is the port's own; or ''.
+        """The name of the netdev of its first GID, which is the port's own; or ''.
 
-        Its name: in this network namespace that may be another one's.
+        In this network namespace another netdev may have that name.
         """
         return (self.read("gid_attrs", "ndevs", "0") or
                 next((gid.netdev for gid in self.gids() if gid.netdev), "") or
@@ -126,8 +126,8 @@ class Port:
     def is_here(self):
         """Is its netdev in this network namespace?
 
-        The kernel shows an RDMA device in each, and tells by netlink alone whose
-        the netdev is. Without the rdma command it is taken for one of this.
+        The kernel shows an RDMA device in every namespace, and only netlink tells which one
+        the netdev is in. Without the rdma command it is assumed to be in this one.
         """
         ports = links()
         if ports is None:
