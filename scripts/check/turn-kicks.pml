@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A kick during a turn, with the barriers that scripts/check/turn.pml takes for granted,
- * as a litmus test: see scripts/check/litmus.pml. The owner of the turn looks at the
- * kicks, then at the send queue, and ends the turn; two processors post a request and
- * kick. And the list of a processor: what is posted from an interrupt while its tasklet
- * takes the list and ends.
+ * as a litmus test: see scripts/check/litmus.pml. The owner of the turn reads the kicks,
+ * then the send queue, and ends the turn; two processors post a request and kick. Also
+ * the list of a processor: entries added by an interrupt while its tasklet takes the list
+ * and ends.
  *
  * code: drivers/sw/qp/turn_sched.h: if (rhca_turn_word(turn) & RHCA_TURN_KICKS)
  * code: drivers/sw/qp/turn_sched.h: atomic_fetch_andnot(RHCA_TURN_KICKS, &turn->word);
@@ -14,22 +14,22 @@
  * code: drivers/sw/qp/turn_sched.c: list->next = llist_reverse_order(llist_del_all(&list->listed));
  * code: drivers/sw/qp/turn_sched.c: if (others_follow(list))
  *
- * What is shown: a request that the turn has not seen is seen by one that comes, and a
- * half in the list is run.
+ * Verified: a request that the turn has not seen is seen by a later turn, and each half in
+ * the list is run.
  *
  *   BREAK_KICK	a request is not posted before its kick
- *   BREAK_SEE	the kicks are not cleared before the look at the queue
- *   BREAK_LOOK	the kicks are cleared after the look at the queue
+ *   BREAK_SEE	the kicks are not cleared before the queue is read
+ *   BREAK_LOOK	the kicks are cleared after the queue is read
  *   BREAK_FIRST	the tasklet is not scheduled by the first entry of a list
- *   BREAK_REST	the tasklet ends without a look at what is left in the list
+ *   BREAK_REST	the tasklet ends without checking for entries left in the list
  */
 #include "litmus.pml"
 
 byte posted;		/* requests in the queue: a bit for each */
-bool kicked;		/* in the word: a kick is noted */
+bool kicked;		/* in the word: a kick is recorded */
 bool running = true;	/* in the word */
-bool queued;		/* in the word: a turn comes */
-byte seen;		/* of posted, by a turn */
+bool queued;		/* in the word: a turn is queued */
+byte seen;		/* those of posted that a turn has seen */
 
 /* --- a kick during a turn ------------------------------------------------------ */
 
@@ -73,8 +73,8 @@ proctype post(byte request)
 #endif
 
 /*
- * Where no kick is seen there is no barrier: the queue may have been read before the
- * kicks. Where one is seen, what was read before it is cleared does not count.
+ * If no kick is seen there is no barrier: the queue may have been read before the kicks.
+ * If one is seen, reads from before it was cleared do not count.
  */
 proctype turn()
 {
@@ -106,11 +106,11 @@ proctype turn()
 /* --- the list of a processor --------------------------------------------------- */
 
 /*
- * Interrupts of the same processor, so nothing is out of order: each step may be
- * followed by any number of steps of the other side.
+ * Interrupts of the same processor, so nothing is reordered: each step may be followed by
+ * any number of steps of the other side.
  */
 byte listed;		/* entries of the list */
-byte taken;		/* of those, with the tasklet */
+byte taken;		/* entries that the tasklet has taken */
 byte ran;
 bool scheduled;
 
@@ -139,7 +139,7 @@ end:	do
 		:: atomic { taken == 0 && listed > 0 -> taken = listed; listed = 0 }
 		:: atomic { taken > 0 -> taken--; ran++ }
 		:: atomic { taken == 0 && listed == 0 -> break }
-		:: ran > 0 -> break	/* so many packets have been sent */
+		:: ran > 0 -> break	/* the limit of packets is reached */
 		od;
 #if BREAK_REST
 		skip

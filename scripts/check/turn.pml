@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The turn of the requester (drivers/sw/qp/turn.h, and who uses it) as a model for Spin:
- * two processors, two QPs, three kicks of users and peers, the per-CPU lists with their
+ * The turn of the requester (drivers/sw/qp/turn.h, and its users) as a model for Spin:
+ * two processors, two QPs, three kicks by users and peers, the per-CPU lists with their
  * tasklets, the hrtimer, the ACK timer, a block that QPs share, and destroy_qp.
  *
- * What is shown, for all interleavings of sequentially consistent steps:
- *   - no wakeup is lost: when everything has come to rest, no QP has a request that
- *     it could send
+ * Verified, for all interleavings of sequentially consistent steps:
+ *   - no wakeup is lost: when everything is idle, no QP has a request that it could send
  *   - a turn never has two owners
  *   - nothing touches a QP that has been freed, and destroy_qp ends
- *   - nobody waits for ever
+ *   - nobody waits forever
  *
  * Each atomic { } is one cmpxchg of the word, or one step that a lock protects.
  * Where BREAK_x is 1 the model has a known fault, which Spin has to find:
- *   BREAK_KICK	a kick during a turn is not noted
- *   BREAK_END	a turn ends without a look at the kicks
+ *   BREAK_KICK	a kick during a turn is not recorded
+ *   BREAK_END	a turn ends without checking the kicks
  *   BREAK_POP	a stale list entry begins a turn
  *   BREAK_ARM	the timer is started before the pause begins
  *   BREAK_DIE	turns still begin while destroy_qp stops the timers
- *   BREAK_SETTLE	destroy_qp does not wait for what the last owner does
+ *   BREAK_SETTLE	destroy_qp does not wait for the last owner to finish
  *   BREAK_REF	a list entry has no reference
  *
  * scripts/check/turn-model.sh runs all of them.
@@ -55,7 +54,7 @@
 /* The word, in its parts */
 byte state[NQ];
 byte kicks[NQ];
-bit delay[NQ];		/* TIMED: by POST_DELAY; else it is a firm pause */
+bit delay[NQ];		/* TIMED: by POST_DELAY; otherwise it is a firm pause */
 bit listed[NQ];
 bit dying[NQ];
 
@@ -63,24 +62,24 @@ bit dying[NQ];
 byte unsent[NQ];	/* requests in the queue */
 byte room[NQ];		/* packets that the peer allows */
 bit locked[NQ];		/* send.lock */
-bit pausing[NQ];	/* send.pause, under it: set by who takes responses */
+bit pausing[NQ];	/* send.pause, under it: set by the receiver of responses */
 byte refs[NQ] = 1;
-byte users[NQ];		/* verbs under way and to come */
+byte users[NQ];		/* verbs in progress and in the future */
 bit freed[NQ];
 byte owners[NQ];
 bit armed[NQ];		/* the hrtimer */
 bit fires[NQ];		/* its callback is running */
 bit ack_armed[NQ];	/* the ACK timer */
 bit ack_fires[NQ];
-byte pauses = 1;	/* so many are made, by all QPs */
-byte lends = 1;		/* and so often a packet is in a shared block */
+byte pauses = 1;	/* number of pauses, of all QPs */
+byte lends = 1;		/* how often a packet is in a shared block */
 
 /* The processors */
-bit busy[NC];		/* bottom halves are off, or a softirq runs */
+bit busy[NC];		/* bottom halves are off, or a softirq is running */
 bit due[NC];		/* the tasklet is scheduled */
 chan list[NC] = [NQ] of { byte };
 bit destroyed;
-byte left = 3;		/* kicks from outside that are still to come */
+byte left = 3;		/* remaining kicks from outside */
 
 inline touch(q) { assert(!freed[q]) }
 
@@ -161,9 +160,9 @@ inline turn_end(q, how, act) {
 	}
 }
 
-/* --- who uses it --------------------------------------------------------------- */
+/* --- its users ----------------------------------------------------------------- */
 
-/* The half goes into the list of processor c; the word says LISTED already */
+/* Add the half to the list of processor c; the word already says LISTED */
 inline put_into_list(c, q) {
 #if !BREAK_REF
 	if
@@ -180,7 +179,7 @@ inline put_into_list(c, q) {
 #endif
 }
 
-/* What the step of the word asks for, and then the lock is released */
+/* The action that the step of the word requires, then the lock is released */
 inline act_and_unlock(c, q, act) {
 	touch(q);
 	if
@@ -194,7 +193,7 @@ inline act_and_unlock(c, q, act) {
 
 inline lock(q) { atomic { !locked[q] -> touch(q); locked[q] = 1 } }
 
-/* The owner, with the lock. Sends one packet at most, which is its budget */
+/* The owner, with the lock. Sends at most one packet, its budget */
 inline turn(q, may_lend, how, act) {
 	kicks[q] = 0;
 	atomic {
@@ -253,7 +252,7 @@ proctype post(byte c, q)
 	fi
 }
 
-/* A response comes: the lock is taken first, then perhaps the turn */
+/* A response arrives: the lock is taken first, then perhaps the turn */
 proctype response(byte c, q)
 {
 	byte act, how, was;
@@ -326,7 +325,7 @@ end:	do
 				q = 0
 			}
 		:: empty(list[c]) -> break
-		:: nempty(list[c]) -> break	/* so many packets have been sent */
+		:: nempty(list[c]) -> break	/* the limit of packets is reached */
 		od;
 		if
 		:: lent < NQ ->	/* the block leaves */
@@ -388,7 +387,7 @@ end:	do
 
 proctype destroy(byte q)
 {
-	atomic { users[q] == 0 -> unsent[q] = 0; refs[q]-- }	/* who posts does not destroy */
+	atomic { users[q] == 0 -> unsent[q] = 0; refs[q]-- }	/* after the last post */
 	refs[q] == 0;
 #if !BREAK_DIE
 	d_step {
@@ -428,7 +427,7 @@ init
 		:: true
 		fi
 	};
-	/* Everything has come to rest */
+	/* Everything is idle */
 	(timeout);
 	assert(left == 0);
 	assert(freed[0] == destroyed);
