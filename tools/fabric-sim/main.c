@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fabric-sim: what becomes of messages over RC in a network of many hosts, where loss and
- * congestion are answered by the driver's own code: sw/tx/recover.c and rate.c, sw/qp/rtt.c,
- * cwnd.c and hold_rule.c are linked in as they are. A discrete-event simulation: packets,
- * links with rate and delay, queues that drop and mark, switches in a star or in leaves and
- * spines. Nothing in it depends on anything but the parameters.
+ * fabric-sim: RC messages in a network of many hosts, with the driver's own code for loss and
+ * congestion: sw/tx/recover.c and rate.c, sw/qp/rtt.c, cwnd.c and hold_rule.c are linked in
+ * unmodified. A discrete-event simulation: packets, links with rate and delay, queues that
+ * drop and mark, switches in a star or in leaves and spines. The result depends on the
+ * parameters only.
  *
  * usage: fabric-sim [NAME=VALUE...]		("fabric-sim help" lists them)
  *
- * It prints one line of figures, see stats.c.
+ * Prints one line of figures, see stats.c.
  */
 #include <stdio.h>
 #include <string.h>
