@@ -130,7 +130,7 @@ struct step {
 #define NOTE_OWNER		STEP(do_note_owner, 0)	/* of the packet checked last */
 #define OWNED(so)		STEP(is_owned, so)	/* 1: so has this packet; 0: it has none */
 #define SENT(num)		STEP(is_sent, num)	/* packets sent and not yet checked */
-#define COMES(num)		STEP(is_coming, num)	/* at least so many will be, soon */
+#define COMES(num)		STEP(is_coming, num)	/* at least NUM packets will be, soon */
 #define PENDING			STEP(is_pending, 0)	/* nothing has completed */
 #define QUIET			STEP(is_quiet, 0)	/* nothing has completed, nothing is sent */
 #define PAYLOAD(at, bytes)	STEP(is_payload, 0, .va = (at), .length = (bytes))

@@ -659,7 +659,7 @@ static const struct {
 	const char *desc;
 	bool reads;		/* SUBJECT has received a READ request before */
 	u32 psn;		/* of the SEND to SUBJECT; 0 for others */
-	bool alone;		/* SUBJECT's answer leaves alone */
+	bool alone;		/* SUBJECT's answer is not in a block */
 	u8 syndrome;
 } answers[] = {
 	{ "acknowledgements", .psn = 0 },

@@ -55,7 +55,7 @@ static ACT(do_too_far, rhca_missing_refused(b->send, FIRST_PSN + s->n))
 #define PATH(ns)		STEP(do_path, ns)
 #define HOLDS			STEP(do_holds, 0)	/* the peer holds early packets */
 #define LOSSY			STEP(do_lossy, 0)
-#define LATE(ns)		STEP(do_late, ns)	/* responses are late, by so many ns */
+#define LATE(ns)		STEP(do_late, ns)	/* responses are late by this many ns */
 #define IS_LATE(yes)		STEP(is_late, yes)	/* whether they are known to be */
 #define TOO_FAR(at_psn)		STEP(do_too_far, at_psn)
 #define MISSING(at_psn)		ANSWER(at_psn, NAK_PSN, 1)

@@ -54,7 +54,7 @@ static void is_held(struct bench *b, const struct step *s)
 
 static ACT(is_none_held, expect_nothing_held(b))
 
-/* Packets of this path are known to overtake each other by so many ns */
+/* Packets of this path are known to overtake each other by up to this many ns */
 static void do_overtake(struct bench *b, const struct step *s)
 {
 	b->sw->recv.reorder.wait_ns = s->n;

@@ -187,7 +187,7 @@ static void query_knows_of_errors_that_were_polled(struct kunit *test)
 
 /* An event that completes a request, mostly with an error */
 struct failure_case {
-	const char *desc;		/* what it is */
+	const char *desc;		/* of the event */
 	struct test_packet packet;	/* packet that arrives */
 	bool of_send;			/* a send request fails, not a receive request */
 	enum ib_wc_status status;	/* of the completion */

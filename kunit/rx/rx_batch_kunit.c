@@ -374,7 +374,7 @@ static void key_is_not_in_use_when_the_same_list_invalidates_it(struct kunit *te
 
 /* Polls while a list is received */
 static struct watch {
-	struct test_hca *hca;	/* whose CQ */
+	struct test_hca *hca;	/* owns the CQ */
 	u32 freed;		/* packets received and freed */
 	u32 seen;		/* completions found */
 	u32 behind; /* most packets received without a visible completion */

@@ -235,7 +235,7 @@ static void answer(struct bench *b, u32 psn, u8 syndrome, u32 msn)
 /* --- sequences -------------------------------------------------------------------- */
 
 static ACT(is_data, expect_payload(b, s->n))
-/* As if it had sent so many more packets */
+/* As if it had sent this many more packets */
 static ACT(do_skip, b->send->next_psn = (b->send->next_psn + s->n) & 0xffffff)
 static ACT(is_next, KUNIT_EXPECT_EQ(b->hca->test, b->send->next_psn, FIRST_PSN + s->n))
 static ACT(is_paused, KUNIT_EXPECT_EQ(b->hca->test, b->send->pause, s->n))

@@ -115,7 +115,7 @@ struct verb {
 	struct work_struct work;			/* calls it */
 	int (*call)(struct bench *b, void *object);	/* the verb */
 	void *object;					/* its argument */
-	struct bench *b;				/* whose objects */
+	struct bench *b;				/* owns @object */
 	int ret;					/* its return value */
 	struct task_struct *task;			/* the thread that calls it */
 	unsigned long switches; /* context switches of @task before the call */

@@ -54,7 +54,7 @@ static void sq_exit(struct kunit *test)
 
 /* A work request as a process writes it */
 struct fetch_case {
-	const char *desc;		/* what it is */
+	const char *desc;		/* of the request */
 	enum ib_qp_type type;		/* of the QP */
 	u32 opcode;			/* enum ib_wr_opcode */
 	u32 flags;			/* enum ib_send_flags */
