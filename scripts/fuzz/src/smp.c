@@ -38,7 +38,7 @@
 #define REGION		(DEPTH * LARGE_BLOCK)
 #define PATIENCE_S	60
 #define SECRET		0xee			/* never part of a message */
-#define MANY_TRIES	8			/* so many do not all end by chance */
+#define MANY_TRIES	8			/* this many do not all fail by chance */
 #define TAKES		24			/* attempts to revoke memory of one connection */
 
 struct end {

@@ -19,7 +19,7 @@
 #define PIECE_BYTES	sizeof(u64)
 #define STRIDE_BYTES	(2 * PIECE_BYTES)
 #define REQUESTS	2
-#define READ_BYTES	SZ_64K	/* so many that their packets do not all arrive at once */
+#define READ_BYTES	SZ_64K	/* enough that their packets do not all arrive at once */
 #define PATIENCE_S	60
 
 static char *device;
