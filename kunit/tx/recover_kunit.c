@@ -253,6 +253,11 @@ static void only_what_was_missing_is_measured(struct kunit *test)
 	loss.now += NSEC_PER_SEC;
 	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REPEAT);
 	KUNIT_EXPECT_FALSE(test, rhca_recover_acked(&recover, 25, loss.now + 9));
+	loss.psn = 25;
+	rhca_recover_back(&recover, &loss);
+	loss.psn = 26;
+	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REPEAT);
+	KUNIT_EXPECT_FALSE(test, rhca_recover_acked(&recover, 28, loss.now + 9));
 	KUNIT_EXPECT_EQ(test, recover.answer_ns, 5000);
 }
 

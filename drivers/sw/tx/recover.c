@@ -36,6 +36,8 @@
 static void begin(struct rhca_recover *recover, const struct rhca_loss *loss,
 		  enum rhca_recover_mode mode)
 {
+	/* After going back, a copy in flight may be answered before this one: not measured */
+	recover->answered = recover->mode == RHCA_RECOVER_BACK;
 	if (recover->mode == RHCA_RECOVER_FLOW)
 		recover->recover_psn = loss->newest;
 	if (recover->mode == RHCA_RECOVER_FLOW || loss->psn != recover->repeat_psn)
@@ -50,7 +52,6 @@ static void begin(struct rhca_recover *recover, const struct rhca_loss *loss,
 	recover->asked_end = recover->repeat_end;
 	recover->sent_end = loss->newest;
 	recover->repeat_at = loss->now;
-	recover->answered = false;
 	recover->probed = false;
 }
 
@@ -282,6 +283,7 @@ void rhca_recover_back(struct rhca_recover *recover,
 	recover->in_row = 0;
 	begin(recover, loss, RHCA_RECOVER_BACK);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_back);
 
 /* Packets are retransmitted, whether or not one was lost. @newest: after the newest ever sent */
 void rhca_recover_repeats(struct rhca_recover *recover, u32 newest)
