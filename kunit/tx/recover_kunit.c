@@ -261,6 +261,29 @@ static void only_what_was_missing_is_measured(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, recover.answer_ns, 5000);
 }
 
+/* A probe that is answered within the round trip has repaired a loss, and later packets waited */
+static void who_waited_for_a_probe_is_not_timed(struct kunit *test)
+{
+	struct rhca_rtt rtt = { .least = 2 * NSEC_PER_MSEC };
+	struct rhca_loss loss = { .psn = 10, .newest = NEWEST, .one = true, .now = NSEC_PER_SEC };
+	u64 direct = loss.now + rtt.least, queued = direct + rtt.least / 4;
+	struct rhca_recover recover = {};
+
+	KUNIT_EXPECT_FALSE(test, rhca_recover_delayed(&recover, &rtt, direct));
+	rhca_recover_probe(&recover, &loss);
+	KUNIT_EXPECT_FALSE(test, rhca_recover_delayed(&recover, &rtt, direct - 1));
+	KUNIT_EXPECT_TRUE(test, rhca_recover_delayed(&recover, &rtt, direct));
+	KUNIT_EXPECT_TRUE(test, rhca_recover_delayed(&recover, &rtt, queued - 1));
+	KUNIT_EXPECT_FALSE(test, rhca_recover_delayed(&recover, &rtt, queued));
+	rtt.least = 0;		/* not known yet */
+	KUNIT_EXPECT_FALSE(test, rhca_recover_delayed(&recover, &rtt, direct));
+	rtt.least = 2 * NSEC_PER_MSEC;
+	loss.now--;
+	rhca_recover_nak(&recover, &loss);
+	rhca_recover_acked(&recover, NEWEST, direct);
+	KUNIT_EXPECT_FALSE(test, rhca_recover_delayed(&recover, &rtt, direct));
+}
+
 /* --- waiting ---------------------------------------------------------------- */
 
 struct wait_case {
@@ -326,5 +349,6 @@ TEST_SUITE(rhca_recover,
 	   KUNIT_CASE(loss_costs_the_window_where_the_peer_drops),
 	   KUNIT_CASE(nothing_is_repeated_singly_where_that_is_off),
 	   KUNIT_CASE(only_what_was_missing_is_measured),
+	   KUNIT_CASE(who_waited_for_a_probe_is_not_timed),
 	   KUNIT_CASE_PARAM(answer_is_waited_for, wait_gen_params),
 	   KUNIT_CASE(answer_to_a_repeat_counts_where_nothing_else_was_timed));

@@ -405,16 +405,23 @@ void requester_turn_event(struct qp *qp)
 
 /* --- answers: completer.c --------------------------------------------------- */
 
+static void take_sample(struct sender *send)
+{
+	send->doublings = 0;
+	if (rhca_recover_delayed(&send->rule, &send->rtt, now))
+		rhca_rtt_forget(&send->rtt, send->rtt.psn);
+	else
+		rhca_rtt_end(&send->rtt, now);
+}
+
 static void note_progress(struct qp *qp, u32 upto)
 {
 	struct sender *send = &qp->send;
 	u32 acked = upto - send->oldest;
 
 	rhca_cwnd_acked(&send->cwnd, acked, PSN(upto));
-	if (rhca_rtt_ends(&send->rtt, PSN(upto))) {
-		rhca_rtt_end(&send->rtt, now);
-		send->doublings = 0;
-	}
+	if (rhca_rtt_ends(&send->rtt, PSN(upto)))
+		take_sample(send);
 	send->oldest = upto;
 	send->heard = true;
 	send->heard_at = now;

@@ -89,6 +89,20 @@ void rhca_rtt_forget(struct rhca_rtt *rtt, u32 psn)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_forget);
 
+/* More than this is queueing delay */
+static u32 longest_direct(const struct rhca_rtt *rtt)
+{
+	u32 path = min(rtt->least, LONGEST_PATH_NS);
+
+	return path + max(path / 4, LEAST_QUEUEING_NS);
+}
+
+/* Does a round trip without queueing take so many ns? */
+bool rhca_rtt_is_direct(const struct rhca_rtt *rtt, u64 ns)
+{
+	return rtt->least && ns >= rtt->least && ns < longest_direct(rtt);
+}
+
 /**
  * rhca_rtt_is_queued - Does the path have queueing delay?
  * @rtt: the estimate
@@ -100,10 +114,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_forget);
  */
 bool rhca_rtt_is_queued(const struct rhca_rtt *rtt)
 {
-	u32 path = min(rtt->least, LONGEST_PATH_NS);
-
-	return !rtt->smoothed ||
-	       rtt->smoothed >= path + max(path / 4, LEAST_QUEUEING_NS);
+	return !rtt->smoothed || rtt->smoothed >= longest_direct(rtt);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_is_queued);
 

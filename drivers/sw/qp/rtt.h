@@ -60,6 +60,7 @@ bool rhca_rtt_ends(const struct rhca_rtt *rtt, u32 upto);
 void rhca_rtt_end(struct rhca_rtt *rtt, u64 now);
 void rhca_rtt_repeat_answered(struct rhca_rtt *rtt, u32 answer_ns);
 void rhca_rtt_forget(struct rhca_rtt *rtt, u32 psn);
+bool rhca_rtt_is_direct(const struct rhca_rtt *rtt, u64 ns);
 bool rhca_rtt_is_queued(const struct rhca_rtt *rtt);
 u64 rhca_rtt_timeout(const struct rhca_rtt *rtt);
 u64 rhca_rtt_ack_ns(const struct rhca_rtt *rtt, u64 asked);

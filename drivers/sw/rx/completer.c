@@ -22,6 +22,21 @@ static const enum ib_wc_status nak_status[] = {
 	[RHCA_NAK_OPERATION]	= IB_WC_REM_OP_ERR,
 };
 
+/* The timed packet was acknowledged */
+static void take_sample(struct rhca_requester *send)
+{
+	u64 now = ktime_get_mono_fast_ns();
+
+	if (unlikely(send->recovering)) {
+		send->recovery->doublings = 0;
+		if (rhca_recover_delayed(&send->recovery->rule, &send->rtt, now)) {
+			rhca_rtt_forget(&send->rtt, send->rtt.psn);
+			return;
+		}
+	}
+	rhca_rtt_end(&send->rtt, now);
+}
+
 /* New packets were acknowledged: the peer is alive, so restore all retries */
 static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 {
@@ -30,11 +45,8 @@ static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 	rhca_cwnd_acked(&send->cwnd,
 			rhca_psn_diff(oldest_unacked, send->oldest_unacked_psn),
 			oldest_unacked);
-	if (rhca_rtt_ends(&send->rtt, oldest_unacked)) {
-		rhca_rtt_end(&send->rtt, ktime_get_mono_fast_ns());
-		if (send->recovering)
-			send->recovery->doublings = 0;
-	}
+	if (rhca_rtt_ends(&send->rtt, oldest_unacked))
+		take_sample(send);
 	send->oldest_unacked_psn = oldest_unacked;
 	send->heard = true;
 	rhca_block_acked(&send->backoff, oldest_unacked);

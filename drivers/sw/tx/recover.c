@@ -308,6 +308,24 @@ static bool note_answer(struct rhca_recover *recover, u32 upto, u64 now)
 	return true;
 }
 
+/**
+ * rhca_recover_delayed - Did packets wait for a probe before they were acknowledged?
+ * @recover: of the connection, before rhca_recover_acked()
+ * @rtt: its round trips
+ * @now: when they were acknowledged, ns
+ *
+ * Return: true if a probe is answered as soon as the path allows without queueing: what it repeated
+ * had been lost, and held up the acknowledgement of later packets. If they are only late, because
+ * of a queue, their answer comes before or long after that.
+ */
+bool rhca_recover_delayed(const struct rhca_recover *recover,
+			  const struct rhca_rtt *rtt, u64 now)
+{
+	return recover->mode != RHCA_RECOVER_FLOW && recover->probed &&
+	       rhca_rtt_is_direct(rtt, now - recover->repeat_at);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_delayed);
+
 /*
  * Packets up to @upto were newly acknowledged, while not rhca_recover_is_over(). Returns whether
  * this measured the time to an answer.

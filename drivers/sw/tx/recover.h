@@ -65,6 +65,8 @@ struct rhca_loss {
 	bool held;
 };
 
+struct rhca_rtt;
+
 enum rhca_recover_action rhca_recover_nak(struct rhca_recover *recover,
 					  const struct rhca_loss *loss);
 enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,
@@ -80,6 +82,8 @@ bool rhca_recover_costs_window(const struct rhca_recover *recover, u32 path_ns);
 void rhca_recover_back(struct rhca_recover *recover,
 		       const struct rhca_loss *loss);
 void rhca_recover_repeats(struct rhca_recover *recover, u32 newest);
+bool rhca_recover_delayed(const struct rhca_recover *recover,
+			  const struct rhca_rtt *rtt, u64 now);
 bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now);
 enum rhca_recover_action rhca_recover_acked_alone(struct rhca_recover *recover,
 						  u32 upto, u64 now);
