@@ -63,9 +63,13 @@ static const struct recover_case recover_cases[] = {
 	{ "a peer that drops gets all again", BACK, DROPS, true, {
 		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND }, { ACK, 30, 60, NOTHING },
 		{ NAK, 30, 100, REWIND } } },
-	{ "after a second it is tried again", ONE, UNKNOWN, false, {
+	{ "after 10 ms it is tried again", ONE, UNKNOWN, false, {
 		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND }, { ACK, 30, 60, NOTHING },
-		{ NAK, 30, 1000021, REPEAT } } },
+		{ NAK, 30, 10019, REWIND }, { NAK, 31, 10020, REPEAT } } },
+	{ "and if it holds by then, 10 ms after it drops again", ONE, UNKNOWN, false, {
+		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND }, { NAK, 12, 10020, REPEAT },
+		{ ACK, 15, 10030, NOTHING }, { NAK, 15, 10031, REPEAT },
+		{ ACK, 16, 10040, REWIND }, { NAK, 17, 10060, REPEAT } } },
 	{ "the last packet was lost", FLOW, UNKNOWN, true, {
 		{ NAK, 29, 0, REPEAT }, { ACK, 30, 20, NOTHING } } },
 	{ "a peer that held is short of memory", BACK, UNKNOWN, true, {
@@ -198,21 +202,26 @@ static void loss_is_recovered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_recover_sends_new(&recover), c->sends_new);
 }
 
-/* A peer that once held packets may do so again when it has memory: it is tried again sooner */
-static void who_has_held_is_tried_again_sooner(struct kunit *test)
+static void who_drops_is_tried_again_less_and_less(struct kunit *test)
 {
-	struct rhca_recover recover = { .way = RHCA_PEER_DROPS, .has_held = true };
-	struct rhca_loss loss = {
-		.psn = 10, .newest = NEWEST, .one = true, .now = 10 * NSEC_PER_MSEC - 1,
-	};
+	struct rhca_loss loss = { .psn = 10, .newest = NEWEST, .one = true, .now = NSEC_PER_SEC };
+	u64 wait = 10 * NSEC_PER_MSEC;
+	struct rhca_recover recover = {};
+	int i;
 
-	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REWIND);
-	loss.psn = 12;
-	loss.now++;
-	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REPEAT);
-	recover = (struct rhca_recover) { .way = RHCA_PEER_DROPS };
-	loss.now = NSEC_PER_SEC - 1;
-	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REWIND);
+	for (i = 0; i < 12; i++) {
+		KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REPEAT);
+		rhca_recover_acked(&recover, loss.psn + 1, loss.now);
+		KUNIT_EXPECT_EQ(test, REWIND,
+				rhca_recover_acked_alone(&recover, loss.psn + 1, loss.now));
+		loss.now += wait - 1;
+		loss.psn += 2;
+		KUNIT_EXPECT_EQ_MSG(test, rhca_recover_nak(&recover, &loss), REWIND, "%d", i);
+		rhca_recover_acked(&recover, loss.newest, loss.now++);
+		loss.psn = loss.newest;
+		loss.newest += 20;
+		wait = min_t(u64, 2 * wait, 1280 * NSEC_PER_MSEC);
+	}
 }
 
 static void loss_costs_the_window_where_the_peer_drops(struct kunit *test)
@@ -345,7 +354,7 @@ static void answer_to_a_repeat_counts_where_nothing_else_was_timed(struct kunit 
 
 TEST_SUITE(rhca_recover,
 	   KUNIT_CASE_PARAM(loss_is_recovered, recover_gen_params),
-	   KUNIT_CASE(who_has_held_is_tried_again_sooner),
+	   KUNIT_CASE(who_drops_is_tried_again_less_and_less),
 	   KUNIT_CASE(loss_costs_the_window_where_the_peer_drops),
 	   KUNIT_CASE(nothing_is_repeated_singly_where_that_is_off),
 	   KUNIT_CASE(only_what_was_missing_is_measured),

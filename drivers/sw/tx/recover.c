@@ -11,10 +11,12 @@
 #include "sw/tx/recover.h"
 #include "wire/psn.h"
 
-/* A peer that drops may have been short of memory: try holding again after this time */
-#define DROPS_FOR_NS	NSEC_PER_SEC
-/* The same for a peer that has seemed to hold before */
-#define DROPPED_FOR_NS	(10 * NSEC_PER_MSEC)
+/*
+ * A peer that seems to drop may have been short of memory, or what followed was lost, too: try
+ * holding again after this time, which doubles each time until the peer holds
+ */
+#define DROPS_FOR_NS	(10ULL * NSEC_PER_MSEC)
+#define MOST_DROPS	8	/* 1.28 s */
 
 /* Default if no round trip has been measured */
 #define ROUND_TRIP_NS	(200 * NSEC_PER_USEC)
@@ -66,8 +68,8 @@ static bool may_repeat_one(struct rhca_recover *recover,
 {
 	if (loss->held)
 		return may_go_on(recover, loss);
-	if (recover->way == RHCA_PEER_DROPS && loss->now - recover->drops_at >=
-	    (recover->has_held ? DROPPED_FOR_NS : DROPS_FOR_NS))
+	if (recover->way == RHCA_PEER_DROPS &&
+	    loss->now - recover->drops_at >= DROPS_FOR_NS << (recover->drops - 1))
 		recover->way = RHCA_PEER_UNKNOWN;
 	return loss->one && recover->way != RHCA_PEER_DROPS &&
 	       may_go_on(recover, loss);
@@ -226,8 +228,12 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_recover_ahead);
 
 static void seems_to_drop(struct rhca_recover *recover, u64 now)
 {
-	recover->way = recover->way == RHCA_PEER_HOLDS ? RHCA_PEER_UNKNOWN :
-							 RHCA_PEER_DROPS;
+	if (recover->way == RHCA_PEER_HOLDS) {
+		recover->way = RHCA_PEER_UNKNOWN;
+		return;
+	}
+	recover->way = RHCA_PEER_DROPS;
+	recover->drops = min(recover->drops + 1, MOST_DROPS);
 	recover->drops_at = now;
 }
 
@@ -336,7 +342,7 @@ bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now)
 
 	if (recover->waits && rhca_psn_before(recover->repeat_end, upto)) {
 		recover->waits = false;
-		recover->has_held = true;
+		recover->drops = 0;
 		recover->way = RHCA_PEER_HOLDS;
 	}
 	if (!rhca_psn_before(upto, recover->recover_psn)) {

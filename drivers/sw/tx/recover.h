@@ -36,7 +36,7 @@ struct rhca_recover {
 	bool probed;		/* retransmitted without evidence of a loss */
 	bool answered;		/* already considered for @answer_ns */
 	bool asked_twice;	/* a requested response was lost again */
-	bool has_held;		/* @way has been RHCA_PEER_HOLDS */
+	u8 drops;		/* how often @way became RHCA_PEER_DROPS since it was HOLDS */
 	bool copies;		/* duplicates of packets before @recover_psn may be in flight */
 	u32 repeat_psn;		/* of the last retransmission */
 	u32 repeat_end;		/* after the answers to it: a READ has several */
