@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What roce-status knows: gathered from /sys, /proc, rdma, ethtool, dcb and tc."""
 
+import collections
 import glob
 import ipaddress
 import os
@@ -135,15 +136,31 @@ def names_port_in_words(items):
     return re.search(rf"\b{ROCE_V2_PORT}\b", words) is not None
 
 
+def drops_the_rest(rules):
+    """Does the last one drop or reject whatever comes to it?"""
+    verdicts = [part for part in (rules[-1].get("expr", []) if rules else [])
+                if not {"counter", "log"} & set(part)]
+    return len(verdicts) == 1 and ("drop" in verdicts[0] or "reject" in verdicts[0] or
+                                   (verdicts[0].get("xt") or {}).get("name") in ("DROP", "REJECT"))
+
+
 def blocking_chains():
-    """Chains of hook input with policy drop, if no rule names the UDP port."""
+    """(family, table, name) of the chains of hook input that drop what no rule lets in.
+
+    None if any rule names the UDP port.
+    """
     items = (roce.command_json("nft", "-j", "list", "ruleset") or {}).get("nftables", [])
     if any(names_port(item.get(kind)) for item in items for kind in ("rule", "set", "map")) or \
             names_port_in_words(items):
         return []
-    chains = [item["chain"] for item in items if "chain" in item]
-    return [f"{chain['family']} {chain['table']} {chain['name']}" for chain in chains
-            if chain.get("hook") == "input" and chain.get("policy") == "drop"]
+    rules = collections.defaultdict(list)
+    for rule in (item["rule"] for item in items if "rule" in item):
+        rules[rule["family"], rule["table"], rule["chain"]].append(rule)
+    chains = {(chain["family"], chain["table"], chain["name"]): chain.get("policy")
+              for chain in (item["chain"] for item in items if "chain" in item)
+              if chain.get("hook") == "input"}
+    return [chain for chain, policy in chains.items()
+            if policy == "drop" or drops_the_rest(rules[chain])]
 
 
 def pkeys(port):

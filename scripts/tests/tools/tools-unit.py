@@ -239,17 +239,38 @@ class RoceStatus(Findings):
                                ' {"dst": "10.0.0.2", "state": ["REACHABLE"]}]')
         self.finds("nobody answers for 10.0.0.9 on eth0: .*Next: ping 10.0.0.9")
 
-    def firewall(self, rules, policy="drop"):
-        chain = {"family": "inet", "table": "filter", "name": "input", "hook": "input",
-                 "policy": policy}
+    def firewall(self, rules, policy="drop", table="filter"):
+        chain = {"family": "inet", "table": table}
         self.host.answer("nft", json.dumps({"nftables": [
-            {"metainfo": {}}, {"chain": chain}] + [{"rule": rule} for rule in rules]}))
+            {"metainfo": {}}, {"chain": {**chain, "name": "input", "hook": "input",
+                                         "policy": policy}}] +
+            [{"rule": {**chain, "chain": "input", **rule}} for rule in rules]}))
 
     def test_firewall_that_lets_nothing_in(self):
         self.host.software()
         self.firewall([{"expr": [{"match": {"right": 22}}]}])
-        self.finds("chain inet filter input drops .* Next: nft add rule inet filter input udp "
+        self.finds("chain inet filter input drops .* Next: nft insert rule inet filter input udp "
                    "dport 4791 accept")
+
+    def test_firewall_whose_last_rule_lets_nothing_in(self):
+        self.host.software()
+        some = {"expr": [{"match": {"right": 22}}, {"accept": None}]}
+        for verdict in ({"reject": {"type": "icmpx", "expr": "admin-prohibited"}}, {"drop": None},
+                        {"xt": {"type": "target", "name": "REJECT"}}):
+            last = {"expr": [{"counter": {"packets": 1, "bytes": 60}}, {"log": None}, verdict]}
+            with self.subTest(verdict=verdict):
+                self.firewall([some, last], "accept")
+                self.finds("chain inet filter input drops .* Next: nft insert rule inet filter ")
+        for last in ({"expr": [{"match": {"right": 23}}, {"drop": None}]},
+                     {"chain": "other", "expr": [{"drop": None}]}, some):
+            with self.subTest(last=last):
+                self.firewall([some, last], "accept")
+                self.assertEqual(self.host.status(), (0, []))
+
+    def test_firewalld(self):
+        self.host.software()
+        self.firewall([{"expr": [{"reject": {"type": "icmpx"}}]}], "accept", "firewalld")
+        self.finds("chain inet firewalld input drops .* Next: firewall-cmd --add-port=4791/udp$")
 
     def test_firewall_whose_counters_are_like_the_port(self):
         self.host.software()

@@ -92,12 +92,12 @@ nft delete table inet trouble
 
 row "own firewall, receiving"
 nft -f - <<- END
-	table inet trouble { chain in { type filter hook input priority 0; policy drop; ip protocol icmp accept; }; }
+	table inet trouble { chain in { type filter hook input priority 0; ip protocol icmp accept; counter drop; }; }
 END
 symptom "answers do not come in: transport retries exceeded" 12 quick-send
 wait_check 60 "roce-status names the chain" \
-	status_says "chain inet trouble in drops what comes in.*Next: nft add rule inet trouble in udp dport 4791 accept"
-nft add rule inet trouble in udp dport 4791 accept
+	status_says "chain inet trouble in drops what comes in.*Next: nft insert rule inet trouble in udp dport 4791 accept"
+nft insert rule inet trouble in udp dport 4791 accept
 symptom "with the rule that it names: success" 0 send
 nft delete table inet trouble
 
