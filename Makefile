@@ -17,7 +17,7 @@ ifdef RHCA_STRICT
 strict := W=1 KCFLAGS='-Werror -g0' CONFIG_DEBUG_INFO_BTF_MODULES=
 endif
 ifeq ($(filter newest newest-%,$(KVER)),)
-KDIR ?= $(eval KDIR := $(shell scripts/vm/kernel headers $(KVER)))$(KDIR)
+KDIR ?= $(eval KDIR := $(shell scripts/vm/kernel headers $(KVER) 2> /dev/null))$(KDIR)
 endif
 endif
 
@@ -27,7 +27,7 @@ release = $(if $(filter uml-%,$(KVER)),$(shell cat $(KDIR)/include/config/kernel
 kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUILD_ARGS)
 
 .DEFAULT_GOAL := all
-.PHONY: all modules mirror say-left-out install install-modules install-tools uninstall \
+.PHONY: all modules mirror say-left-out only-one install install-modules install-tools uninstall \
 	uninstall-modules uninstall-tools lab lab-debug lab-qemu lab-deb lab-source install-lab demo check check-all \
 	check-connectx check-packages check-cross check-turn-model check-litmus check-kcsan \
 	fabric-sim check-fabric-sim soak deb rpm clean help
@@ -46,7 +46,8 @@ say-left-out:
 mirror:
 	@case $(KVER) in [0-9]*) printf '%s\n' 6.1 $(KVER) | sort -VC || \
 		{ echo "roce-hca needs Linux 6.1 or newer, $(KVER) is older" >&2; exit 1; } ;; esac
-	@test -n "$(KDIR)" || { echo "no headers for kernel $(KVER): run scripts/setup/setup.sh" >&2; exit 1; }
+	@test -n "$(KDIR)" || { echo "no headers for kernel $(KVER): install linux-headers-$(KVER)" \
+		"(Fedora and its relatives: kernel-devel-$(KVER)), or name them by KDIR=FOLDER" >&2; exit 1; }
 	@config=$(KDIR)/include/config/auto.conf; [ ! -e $$config ] || \
 		grep -q '^CONFIG_INFINIBAND=' $$config || { \
 		echo "kernel $(KVER) has no RDMA (CONFIG_INFINIBAND): roce-hca cannot be built for it" >&2; \
@@ -88,7 +89,15 @@ $(foreach name,DESTDIR PREFIX LIBDIR SBINDIR MANDIR DOCDIR COMPLETIONDIR,\
 
 install: install-modules install-tools
 
-install-modules: modules
+# Of two modules with the same name, in the folders where it searches first, depmod takes either.
+only-one:
+	@other=$$(find $(DESTDIR)/lib/modules/$(release) -name 'roce_hca.ko*' \
+		! -path '*/updates/roce_hca.ko*' 2> /dev/null); [ -z "$$other" ] || { \
+		echo "DKMS has installed $$other, which may be loaded in place of this one:" \
+			"remove it first, by the package manager or dkms remove roce-hca/VERSION --all" >&2; \
+		exit 1; }
+
+install-modules: only-one modules
 	+$(kbuild) $(if $(DESTDIR),INSTALL_MOD_PATH=$(abspath $(DESTDIR))) \
 		INSTALL_MOD_DIR=updates modules_install
 	$(if $(DESTDIR),,depmod $(release))

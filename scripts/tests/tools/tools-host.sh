@@ -110,6 +110,12 @@ done
 check "uninstall-tools: blanks in PREFIX are refused" refuses uninstall-tools "PREFIX=$work/with blank"
 
 check "uninstall-modules: of a kernel that is not here" make -s uninstall-modules KVER=6.5.0-none
+lacks_headers() { # make says what to install
+	! make -s modules KVER=6.5.0-none > "$work/said" 2>&1 &&
+		grep -q "linux-headers-6.5.0-none.*kernel-devel-6.5.0-none.*KDIR" "$work/said" &&
+		! grep -q setup.sh "$work/said"
+}
+check "modules: without headers" lacks_headers
 
 # Kbuild uses a folder of its own.
 headers=$work/headers
@@ -126,6 +132,19 @@ echo CONFIG_INFINIBAND_VIRT_DMA=y >> "$config"
 printf 'modules:\nmodules_install:\n\t@echo path $(INSTALL_MOD_PATH)\n' > "$headers/Makefile"
 path=$(make -s install-modules KVER=6.5.0 "KDIR=$headers" DESTDIR=stage | sed -n 's/^path //p')
 check "install-modules: DESTDIR may be relative" test "$path" = "$PWD/stage"
+install_beside() { # install_beside FILE: a module that is installed
+	rm -rf "$work/beside"
+	mkdir -p "$(dirname "$work/beside/lib/modules/6.5.0/$1")"
+	touch "$work/beside/lib/modules/6.5.0/$1"
+	make -s install-modules KVER=6.5.0 "KDIR=$headers" "DESTDIR=$work/beside" > "$work/said" 2>&1
+}
+is_told_of() { # is_told_of FILE: and nothing is installed
+	! install_beside "$1" && grep -q "$1.*dkms remove" "$work/said" && ! grep -q '^path' "$work/said"
+}
+# depmod may take either of two.
+check "install-modules: DKMS has installed one" is_told_of updates/dkms/roce_hca.ko.xz
+check "install-modules: or has on Fedora" is_told_of extra/roce_hca.ko
+check "install-modules: over its own" install_beside updates/roce_hca.ko
 rm -rf build/6.5.0
 
 # --- packages: for their builds see check/packages.sh ---------------------------------
