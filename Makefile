@@ -41,6 +41,10 @@ say-left-out:
 	@$(has_adapter_driver) || [ '$(ARCH)' = um ] || \
 		echo "kernel $(KVER) has no mlx5_core (CONFIG_MLX5_CORE): roce_hca_mlx5 is left out"
 
+# needs OPTION, WHAT: say what a kernel without it has, and end. dkms.conf has the same list.
+needs = @config=$(KDIR)/include/config/auto.conf; [ ! -e $$config ] || \
+	grep -q '^CONFIG_$(1)=' $$config || { echo "kernel $(KVER) has $(2)" >&2; exit 1; }
+
 # Links to what is there now; links to what has gone are removed. Objects name the
 # headers they were built with: those of another kernel are removed, too.
 mirror:
@@ -48,14 +52,9 @@ mirror:
 		{ echo "roce-hca needs Linux 6.1 or newer, $(KVER) is older" >&2; exit 1; } ;; esac
 	@test -n "$(KDIR)" || { echo "no headers for kernel $(KVER): install linux-headers-$(KVER)" \
 		"(Fedora and its relatives: kernel-devel-$(KVER)), or name them by KDIR=FOLDER" >&2; exit 1; }
-	@config=$(KDIR)/include/config/auto.conf; [ ! -e $$config ] || \
-		grep -q '^CONFIG_INFINIBAND=' $$config || { \
-		echo "kernel $(KVER) has no RDMA (CONFIG_INFINIBAND): roce-hca cannot be built for it" >&2; \
-		exit 1; }
-	@config=$(KDIR)/include/config/auto.conf; [ ! -e $$config ] || \
-		grep -q '^CONFIG_INFINIBAND_VIRT_DMA=' $$config || { \
-		echo "kernel $(KVER) has highmem (no CONFIG_INFINIBAND_VIRT_DMA): no RDMA in software for it" >&2; \
-		exit 1; }
+	$(call needs,INFINIBAND,no RDMA (CONFIG_INFINIBAND): roce-hca cannot be built for it)
+	$(call needs,INFINIBAND_VIRT_DMA,highmem (no CONFIG_INFINIBAND_VIRT_DMA): no RDMA in software for it)
+	$(call needs,NET_UDP_TUNNEL,no UDP tunnels (CONFIG_NET_UDP_TUNNEL): roce-hca cannot be built for it)
 	@test "$$(readlink $(out)/kernel)" = "$(abspath $(KDIR))" || rm -rf $(out)
 	@mkdir -p $(out)/scripts
 	@ln -sfn $(abspath $(KDIR)) $(out)/kernel

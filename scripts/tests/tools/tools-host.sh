@@ -129,6 +129,13 @@ check "modules: a kernel without RDMA is refused" lacks CONFIG_INFINIBAND
 echo CONFIG_INFINIBAND=m > "$config"
 check "modules: a kernel with highmem is refused" lacks CONFIG_INFINIBAND_VIRT_DMA
 echo CONFIG_INFINIBAND_VIRT_DMA=y >> "$config"
+check "modules: a kernel without UDP tunnels is refused" lacks CONFIG_NET_UDP_TUNNEL
+echo CONFIG_NET_UDP_TUNNEL=m >> "$config"
+for option in $(sed -n 's/^BUILD_EXCLUSIVE_CONFIG="\(.*\)"/\1/p' dkms.conf); do
+	check "dkms.conf: $option is one that make wants" grep -q "^$option=" "$config"
+done
+check "dkms.conf: names all of these" test "$(grep -c . "$config")" = \
+	"$(sed -n 's/^BUILD_EXCLUSIVE_CONFIG="\(.*\)"/\1/p' dkms.conf | wc -w)"
 printf 'modules:\nmodules_install:\n\t@echo path $(INSTALL_MOD_PATH)\n' > "$headers/Makefile"
 path=$(make -s install-modules KVER=6.5.0 "KDIR=$headers" DESTDIR=stage | sed -n 's/^path //p')
 check "install-modules: DESTDIR may be relative" test "$path" = "$PWD/stage"
