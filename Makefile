@@ -127,6 +127,7 @@ uninstall: uninstall-tools uninstall-modules
 uninstall-modules:
 	rm -f $(addprefix $(DESTDIR)/lib/modules/$(release)/updates/,$(addsuffix .ko*,\
 		roce_hca roce_hca_kunit roce_hca_mlx5))
+	@rmdir $(DESTDIR)/lib/modules/$(release)/updates 2> /dev/null || :
 	$(if $(DESTDIR),,[ ! -d /lib/modules/$(release) ] || depmod $(release))
 
 uninstall-tools:

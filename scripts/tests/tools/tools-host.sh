@@ -152,6 +152,14 @@ is_told_of() { # is_told_of FILE: and nothing is installed
 check "install-modules: DKMS has installed one" is_told_of updates/dkms/roce_hca.ko.xz
 check "install-modules: or has on Fedora" is_told_of extra/roce_hca.ko
 check "install-modules: over its own" install_beside updates/roce_hca.ko
+updates=$work/beside/lib/modules/6.5.0/updates
+uninstall_beside() { make -s uninstall-modules KVER=6.5.0 "KDIR=$headers" "DESTDIR=$work/beside"; }
+touch "$updates/other.ko"
+check "uninstall-modules" uninstall_beside
+check "uninstall-modules: others' files stay" test "$(ls "$updates")" = other.ko
+rm "$updates/other.ko"
+check "uninstall-modules: once more" uninstall_beside
+check "uninstall-modules: an empty folder goes" test ! -e "$updates"
 rm -rf build/6.5.0
 
 # --- packages: for their builds see check/packages.sh ---------------------------------
