@@ -33,6 +33,14 @@ pack_lab() {
 	make -s lab-deb
 }
 
+# As on Fedora, where bin and sbin are one folder
+rpm_one_bin() {
+	mkdir -p "$out/home"
+	echo '%_sbindir %_bindir' > "$out/home/.rpmmacros"
+	HOME=$out/home scripts/package/build-rpm --out "$out/rpm-one-bin"
+	rpm -qlp "$out"/rpm-one-bin/roce-hca-tools-*.noarch.rpm | grep -x /usr/bin/show_gids
+}
+
 try_in() { # try_in SUITE SCRIPT
 	local folder
 	folder=$(scripts/package/clean-folder "$1")
@@ -74,7 +82,8 @@ count reproducible scripts/check/reproducible.sh
 count release try_release
 count rpm-build scripts/package/build-rpm --out "$out/rpm-old"
 count rpm-build-next scripts/package/build-rpm --version "$version.1" --out "$out/rpm-new"
-# Only if npm is installed: installing all of it for one file is too much.
+count rpm-one-bin rpm_one_bin
+# Where npm is: not all of that is installed for one file.
 ! command -v npm > /dev/null || count dashboard scripts/check/dashboard.sh
 [ $# -gt 0 ] || set -- bookworm trixie
 for suite; do
