@@ -54,7 +54,9 @@ mirror:
 		"(Fedora and its relatives: kernel-devel-$(KVER)), or name them by KDIR=FOLDER" >&2; exit 1; }
 	$(call needs,INFINIBAND,no RDMA (CONFIG_INFINIBAND): roce-hca cannot be built for it)
 	$(call needs,INFINIBAND_VIRT_DMA,highmem (no CONFIG_INFINIBAND_VIRT_DMA): no RDMA in software for it)
-	$(call needs,NET_UDP_TUNNEL,no UDP tunnels (CONFIG_NET_UDP_TUNNEL): roce-hca cannot be built for it)
+	$(call needs,NET_UDP_TUNNEL,no CONFIG_NET_UDP_TUNNEL: roce-hca cannot be built for it)
+	$(call needs,CRC32,no CONFIG_CRC32: roce-hca cannot be built for it)
+	$(call needs,GLOB,no CONFIG_GLOB: roce-hca cannot be built for it)
 	@test "$$(readlink $(out)/kernel)" = "$(abspath $(KDIR))" || rm -rf $(out)
 	@mkdir -p $(out)/scripts
 	@ln -sfn $(abspath $(KDIR)) $(out)/kernel

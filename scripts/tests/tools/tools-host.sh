@@ -129,8 +129,10 @@ check "modules: a kernel without RDMA is refused" lacks CONFIG_INFINIBAND
 echo CONFIG_INFINIBAND=m > "$config"
 check "modules: a kernel with highmem is refused" lacks CONFIG_INFINIBAND_VIRT_DMA
 echo CONFIG_INFINIBAND_VIRT_DMA=y >> "$config"
-check "modules: a kernel without UDP tunnels is refused" lacks CONFIG_NET_UDP_TUNNEL
-echo CONFIG_NET_UDP_TUNNEL=m >> "$config"
+for option in CONFIG_NET_UDP_TUNNEL CONFIG_CRC32 CONFIG_GLOB; do
+	check "modules: a kernel without $option is refused" lacks $option
+	echo $option=y >> "$config"
+done
 for option in $(sed -n 's/^BUILD_EXCLUSIVE_CONFIG="\(.*\)"/\1/p' dkms.conf); do
 	check "dkms.conf: $option is one that make wants" grep -q "^$option=" "$config"
 done
