@@ -223,4 +223,22 @@ command=$(sed -n 's/^ACTION=="add", .*RUN+="\([^"]*\)"$/\1/p' "$TOP/Documentatio
 check_ok "the udev rule's command" ${command//'$name'/$IF_A}
 DEV_A=roce_$IF_A
 wait_check 60 "gives the netdev a device" port_active "$DEV_A"
+
+# Its rules for settings, without those of the machine that this runs on
+by_udev() {
+	unshare --mount sh -c '
+		mount -t tmpfs none /run && mkdir -p /run/udev/rules.d && cd /run/udev/rules.d || exit
+		for rule in /usr/lib/udev/rules.d/*.rules /etc/udev/rules.d/*.rules; do
+			ln -sf /dev/null "${rule##*/}"
+		done
+		sed -n "s/^#\(ACTION==.add|move.*\)/\1/p" "$1" | sed "s/eth0/$2/" > 90-roce-hca.rules
+		udevadm test --action=move "/sys/class/infiniband/$3" 2> /dev/null' \
+		sh "$TOP/Documentation/samples/90-roce-hca.rules" "$IF_A" "$DEV_A"
+}
+if command -v udevadm > /dev/null; then
+	check_match "the udev rules for settings name a command" \
+		"run: '/usr/sbin/cma_roce_tos -d $DEV_A -t 104'" "$(by_udev)"
+	check_match "they set the traffic class" tclass=104 "$(cat "$IB/$DEV_A/tc/1/traffic_class")"
+	check "and a parameter of congestion control" 1 "$(cat "$IB/$DEV_A/ports/1/cc/rp_min_rate")"
+fi
 finish
