@@ -29,7 +29,8 @@ static void explain(const struct net_device *ndev)
 	else if (!(rhca_netdev_gid_types(ndev) & rhca_gid_types_enabled()))
 		pr_warn("%s carries RoCE v2 only, which roce_mode=v1 excludes\n",
 			netdev_name(ndev));
-	else /* ib_core adds its addresses to the device on the netdev below */
+	else if (IS_ENABLED(CONFIG_VLAN_8021Q))
+		/* ib_core adds its addresses to the device on the netdev below */
 		pr_warn("%s is a VLAN, whose addresses are GIDs of the RDMA device on %s: make that one\n",
 			netdev_name(ndev), netdev_name(vlan_dev_real_dev(ndev)));
 }

@@ -308,6 +308,13 @@ static inline void rhca_counter_init(struct rdma_counter *counter)
 #define rhca_speaks_dcb(ndev)		((void)(ndev), false)
 #endif
 
+/* The netdev below a VLAN, of which there are none without kernel support. */
+#if IS_ENABLED(CONFIG_VLAN_8021Q)
+#define rhca_vlan_lower(ndev)		(vlan_dev_priv(ndev)->real_dev)
+#else
+#define rhca_vlan_lower(ndev)		(ndev)
+#endif
+
 static inline void rhca_hrtimer_setup(struct hrtimer *timer,
 				      enum hrtimer_restart (*fn)(struct hrtimer *))
 {

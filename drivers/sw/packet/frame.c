@@ -11,6 +11,7 @@
 #include <linux/if_vlan.h>
 #include <linux/netfilter.h>
 #include <net/dst.h>
+#include <rhca/compat.h>
 
 #include "borrowed/ipsec_route.h"
 #include "borrowed/loop_back.h"
@@ -83,7 +84,7 @@ static struct net_device *tag_frame(struct sk_buff *skb, struct net_device *ndev
 		return ndev;
 	tci = vlan_dev_vlan_id(ndev) | priority << VLAN_PRIO_SHIFT;
 	__vlan_hwaccel_put_tag(skb, vlan_dev_vlan_proto(ndev), tci);
-	return vlan_dev_priv(ndev)->real_dev;	/* may be a VLAN itself */
+	return rhca_vlan_lower(ndev);	/* may be a VLAN itself */
 }
 
 /*

@@ -381,8 +381,6 @@ void rhca_odp_destroy(struct rhca_mem *mem)
  */
 void rhca_odp_query(struct ib_device_attr *attr)
 {
-	if (!IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
-		return;
 	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
 	attr->odp_caps = (struct ib_odp_caps) {
 		.general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT,
