@@ -534,6 +534,39 @@ static void local_invalidation_completes_when_users_have_gone(struct kunit *test
 	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
 }
 
+/* What is at the address of a region that was deregistered after its registration was posted */
+static const struct gone_case {
+	const char *desc;
+	bool key_is_used;	/* by another region */
+} gone_cases[] = {
+	{ "key of no region" },
+	{ "key of another region", .key_is_used = true },
+};
+KUNIT_ARRAY_PARAM_DESC(gone, gone_cases, desc);
+
+/* SMC deregisters a region when a signal ends its wait for the registration */
+static void registration_of_a_region_that_is_gone_touches_nothing(struct kunit *test)
+{
+	const struct gone_case *c = test->param_value;
+	struct rhca_mr *gone = test_alloc(test, sizeof(*gone));
+	struct bench *b = setup(test);
+	struct ib_reg_wr reg = {
+		.wr = { .opcode = IB_WR_REG_MR },
+		.mr = &gone->ibmr, .access = RIGHTS,
+		.key = c->key_is_used ? b->hca->mr->rkey : U32_MAX,
+	};
+	struct ib_wc wc;
+
+	spin_lock_init(&gone->mem.binding_lock);
+	gone->mem.kind = RHCA_MEM_FAST_REG;
+	gone->mem.pd = b->hca->pd;
+	gone->mem.key = reg.key;
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b->qp, &reg.wr, NULL));
+	KUNIT_EXPECT_EQ(test, gone->mem.state, RHCA_MEM_INVALID);
+	KUNIT_ASSERT_TRUE(test, test_poll_in_time(b->hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_MW_BIND_ERR);
+}
+
 static void destruction_of_a_qp_waits_for_its_packet(struct kunit *test)
 {
 	struct rhca_verbs_qp *qp;
@@ -567,4 +600,6 @@ TEST_SUITE(rhca_mw,
 	   KUNIT_CASE_PARAM(pages_of_a_region_are_those_of_the_kernel, piece_gen_params),
 	   KUNIT_CASE(pages_stay_until_the_key_is_registered_again),
 	   KUNIT_CASE(local_invalidation_completes_when_users_have_gone),
+	   KUNIT_CASE_PARAM(registration_of_a_region_that_is_gone_touches_nothing,
+			    gone_gen_params),
 	   KUNIT_CASE(destruction_of_a_qp_waits_for_its_packet));

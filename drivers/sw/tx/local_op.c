@@ -28,7 +28,7 @@ int rhca_local_execute(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe)
 {
 	switch (wqe->opcode) {
 	case IB_WR_REG_MR:
-		return rhca_key_register(wqe->mr, qp->pd, wqe->key,
+		return rhca_key_register(qp->dev, qp->pd, wqe->mr, wqe->key,
 					 wqe->access);
 	case IB_WR_LOCAL_INV:
 		return execute_invalidate(qp, wqe);

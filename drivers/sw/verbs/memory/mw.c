@@ -357,8 +357,7 @@ static int register_locked(struct ib_mr *ibmr, struct ib_pd *pd, u32 key,
 
 	lockdep_assert_held(&mem->binding_lock);
 	if (mem->kind != RHCA_MEM_FAST_REG || mem->pd != pd ||
-	    mem->state != RHCA_MEM_INVALID ||
-	    RHCA_KEY_INDEX(key) != RHCA_KEY_INDEX(mem->key))
+	    mem->state != RHCA_MEM_INVALID)
 		return -EINVAL;
 	if (!rhca_mem_is_idle(mem))
 		return -EINPROGRESS;
@@ -373,23 +372,30 @@ static int register_locked(struct ib_mr *ibmr, struct ib_pd *pd, u32 key,
 
 /**
  * rhca_key_register - Execute a fast registration
- * @ibmr: the region, mapped by ib_map_mr_sg()
+ * @dev: the device
  * @pd: of the QP
+ * @ibmr: the region, mapped by ib_map_mr_sg(). A user may have deregistered it since it posted the
+ *	request: it is only looked at if its key leads to it
  * @key: new key; same index
  * @access: IB_ACCESS_*
  *
  * Context: bottom halves off.
- * Return: 0; -EINVAL if the region is still valid, is in another domain, or the key is not one of
- * its keys; -EINPROGRESS while packets use the former key: retry.
+ * Return: 0; -EINVAL if the region is still valid, is in another domain or gone, or the key is not
+ * one of its keys; -EINPROGRESS while packets use the former key: retry.
  */
-int rhca_key_register(struct ib_mr *ibmr, struct ib_pd *pd, u32 key, int access)
+int rhca_key_register(struct rhca_verbs_dev *dev, struct ib_pd *pd,
+		      struct ib_mr *ibmr, u32 key, int access)
 {
 	struct rhca_mem *mem = &to_rhca_mr(ibmr)->mem;
-	int ret;
+	int ret = -EINVAL;
 
-	spin_lock(&mem->binding_lock);
-	ret = register_locked(ibmr, pd, key, access);
-	spin_unlock(&mem->binding_lock);
+	rcu_read_lock();
+	if (find_by_index(dev, key) == mem) {
+		spin_lock(&mem->binding_lock);
+		ret = register_locked(ibmr, pd, key, access);
+		spin_unlock(&mem->binding_lock);
+	}
+	rcu_read_unlock();
 	return ret;
 }
 

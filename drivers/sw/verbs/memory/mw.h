@@ -43,7 +43,8 @@ int rhca_mw_bind(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 qp_num,
 int rhca_key_invalidate(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 key,
 			u32 qp_num, bool remote);
 bool rhca_key_is_idle(struct rhca_verbs_dev *dev, u32 key);
-int rhca_key_register(struct ib_mr *ibmr, struct ib_pd *pd, u32 key, int access);
+int rhca_key_register(struct rhca_verbs_dev *dev, struct ib_pd *pd,
+		      struct ib_mr *ibmr, u32 key, int access);
 void rhca_dwell_init(void);
 void rhca_dwell_exit(void);
 
