@@ -12,7 +12,7 @@
 only_ours
 need iscsid iscsiadm
 modprobe -a ib_isert iscsi_target_mod target_core_file ib_iser sd_mod 2> /dev/null ||
-	skip "the kernel has no iSER"
+	no_consumer iSER
 
 IQN=iqn.2026-01.test:rhca
 STORE=/sys/kernel/config/target/core/fileio_0/rhca

@@ -5,6 +5,14 @@
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/lib.sh"
 
+# no_consumer NAME: a kernel need not have it, but we build that of User-Mode Linux with all
+no_consumer() {
+	case ${RHCA_KERNEL:-} in
+	uml-*) die "the kernel has no $1, or does not find its modules" ;;
+	*) skip "the kernel has no $1" ;;
+	esac
+}
+
 netns_mode() { rdma system show netns | grep -oE 'shared|exclusive'; }
 set_netns_mode() { rdma system set netns "$1"; }	# fails while namespaces exist
 

@@ -21,7 +21,7 @@ only_ours
 need rpc.nfsd rpc.mountd exportfs rpcbind mount.nfs
 NETNS=
 modprobe nfsd 2> /dev/null && modprobe rpcrdma 2> /dev/null && modprobe nfs 2> /dev/null ||
-	skip "the kernel has no NFS over RDMA"
+	no_consumer "NFS over RDMA"
 setup_pair 9000
 
 EXPORT=/dev/shm/export-$$	# a tmpfs has a number to export it by

@@ -11,7 +11,7 @@
 . "$(dirname "$0")/consumer-disk-lib.sh"
 only_ours
 modprobe nvmet_rdma 2> /dev/null && modprobe nvme_rdma 2> /dev/null ||
-	skip "the kernel has no NVMe over RDMA"
+	no_consumer "NVMe over RDMA"
 
 NQN=nqn.2026-01.test:rhca
 NVMET=/sys/kernel/config/nvmet

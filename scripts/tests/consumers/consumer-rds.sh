@@ -17,7 +17,7 @@
 . "$(dirname "$0")/consumer-lib.sh"
 only_ours
 NETNS=
-modprobe rds_rdma 2> /dev/null || skip "the kernel has no RDS over RDMA"
+modprobe rds_rdma 2> /dev/null || no_consumer "RDS over RDMA"
 setup_pair 9000
 
 PORT=4000

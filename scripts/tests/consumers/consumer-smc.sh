@@ -15,7 +15,7 @@
 
 . "$(dirname "$0")/consumer-lib.sh"
 only_ours
-modprobe smc 2> /dev/null || skip "the kernel has no SMC"
+modprobe smc 2> /dev/null || no_consumer SMC
 gcc -O1 -o "$WORK/smc-bytes" "$HERE/smc-bytes.c" || die "smc-bytes.c does not compile"
 setup_hosts 1500
 

@@ -11,7 +11,7 @@
 . "$(dirname "$0")/consumer-disk-lib.sh"
 only_ours
 modprobe -a ib_srpt target_core_file ib_srp sd_mod 2> /dev/null ||
-	skip "the kernel has no SRP"
+	no_consumer SRP
 
 STORE=/sys/kernel/config/target/core/fileio_0/rhca
 SRPT=/sys/kernel/config/target/srpt
