@@ -25,8 +25,9 @@ PAGE = os.sysconf('SC_PAGESIZE')
 KIB, MIB = 1 << 10, 1 << 20
 ON_DEMAND = e.IBV_ACCESS_ON_DEMAND
 PROT_READ, PROT_WRITE = 1, 2
-MAP_PRIVATE, MAP_FIXED, MAP_ANONYMOUS, MAP_NORESERVE = 2, 16, 32, 0x4000
+MAP_SHARED, MAP_PRIVATE, MAP_FIXED, MAP_ANONYMOUS, MAP_NORESERVE = 1, 2, 16, 32, 0x4000
 MADV_DONTNEED = 4
+MEMFD_SECRET = 447		# system call
 NOBODY = 65534
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -58,6 +59,14 @@ class Memory:
 
     def unmap(self, offset=0, size=None):
         assert not libc.munmap(self.at + offset, size or self.size)
+
+    def hide(self, offset, size):
+        """Put secret memory there, which the kernel has no mapping of."""
+        fd = libc.syscall(MEMFD_SECRET, 0)
+        os.ftruncate(fd, size)
+        assert libc.mmap(self.at + offset, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                         fd, 0) == self.at + offset
+        os.close(fd)
 
     def resident(self):
         """Number of pages present."""
@@ -279,9 +288,9 @@ def forked():
     close(a, b)
 
 
-def holes():
-    """Operation, side with the hole, bytes, offset at the peer; statuses of the request and of
-    the receive request, if it uses one."""
+def holes(dig=Memory.unmap, kind='a hole'):
+    """What, whose memory has the hole, bytes, where at the peer; the sender's end and
+    that of the receive request, if it takes one."""
     middle, size = 4 * PAGE, 16 * PAGE
     for op, side, length, at, sent, received in (
             ('WRITE', 1, size, 0, [REM_ACCESS], None),
@@ -291,16 +300,24 @@ def holes():
             ('READ', 0, size, 0, [LOC_PROT], None),
             ('SEND', 1, size, 0, [REM_OP], [LOC_PROT])):
         a, b = ends = pair(size)
-        ends[side].memory.unmap(middle, PAGE)
+        dig(ends[side].memory, middle, PAGE)
         if received:
             b.receive(0, length)
         a.send(op, 0, length, b, at=at)
         owner = ('its own', "the peer's")[side]
-        what = f'{op}, a hole in {owner} memory'
+        what = f'{op}, {kind} in {owner} memory'
         check(what, sent, statuses(a.wait()))
         if received:
             check(f'{what}: the receive request', received, statuses(b.wait()))
         close(a, b)
+
+
+def secrets():
+    """A kernel need not have secret memory: 6.1 has it by secretmem.enable=1."""
+    fd = libc.syscall(MEMFD_SECRET, 0)
+    if fd >= 0:
+        os.close(fd)
+        holes(Memory.hide, 'secret memory')
 
 
 def mapped_again():
@@ -455,7 +472,7 @@ def limited():
 
 
 for one in (nothing_pinned, first_touch, shared_queue, datagram, unreliable, taken_and_written,
-            taken_under_traffic, forked, holes, mapped_again, read_only, deregistered,
+            taken_under_traffic, forked, holes, secrets, mapped_again, read_only, deregistered,
             whole_address_space, nobodys_addresses, far_apart, implicit_under_traffic,
             said_to_be_huge, limited):
     print(f'# {args.label}{one.__name__}', flush=True)

@@ -7,6 +7,7 @@
 #include <linux/hmm.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 #include <rhca/compat.h>
 
 #include "sw/verbs/memory/mem.h"
@@ -87,6 +88,26 @@ static void take_page(struct rhca_odp_range *range, u64 index, struct page *page
 }
 
 /*
+ * Devices may access secret memory, memfd_secret(2), and ib_core lets them; but the kernel has no
+ * mapping of it, and an access from a softirq would be its end.
+ */
+static bool is_accessible(struct page *page)
+{
+	u8 byte;
+
+	return !copy_from_kernel_nofault(&byte, page_address(page), sizeof(byte));
+}
+
+/* For ib_core, too, it is not there: see invalidate() */
+static int refuse_page(struct ib_umem_odp *umem, u64 index)
+{
+	u64 at = ib_umem_start(umem) + (index << PAGE_SHIFT);
+
+	ib_umem_odp_unmap_dma_pages(umem, at, at + PAGE_SIZE);
+	return -EFAULT;
+}
+
+/*
  * ib_core would wait for a page with mmap_lock held, which blocks mmap() and exit of the process,
  * and khugepaged, which serves all. So wait for pages first, without the lock. They may be removed
  * again meanwhile, but seldom are.
@@ -115,14 +136,15 @@ static int wait_for_pages(struct ib_umem_odp *umem, u64 user_addr, u64 bytes)
 
 /*
  * Fault in the process's pages and record them. @bytes: all within @range. May sleep; one caller at
- * a time. Returns 0; -EFAULT if the process has no memory there, or no writable memory; -EBUSY if
- * the mapping kept changing; other errors of ib_core.
+ * a time. Returns 0; -EFAULT if the process has no memory there, or no writable memory, or only
+ * memory that is secret; -EBUSY if the mapping kept changing; other errors of ib_core.
  */
 int rhca_odp_range_bring_in(struct rhca_odp_range *range, u64 user_addr,
 			    u64 bytes)
 {
 	struct ib_umem_odp *umem = range->umem;
 	u64 i, last = index_of(range, user_addr + bytes - 1);
+	struct page *page;
 	unsigned long pfn;
 	int ret;
 
@@ -134,13 +156,19 @@ int rhca_odp_range_bring_in(struct rhca_odp_range *range, u64 user_addr,
 					   true);
 	if (ret < 0)
 		return ret;
+	ret = 0;
 	for (i = index_of(range, user_addr); i <= last; i++) {
 		pfn = rhca_odp_pfns(umem)[i];
-		if (pfn & HMM_PFN_VALID)
-			take_page(range, i, hmm_pfn_to_page(pfn));
+		if (!(pfn & HMM_PFN_VALID))
+			continue;
+		page = hmm_pfn_to_page(pfn);
+		if (is_accessible(page))
+			take_page(range, i, page);
+		else
+			ret = refuse_page(umem, i);
 	}
 	mutex_unlock(&umem->umem_mutex);
-	return 0;
+	return ret;
 }
 
 /* --- life cycle -------------------------------------------------------------- */
