@@ -5,6 +5,7 @@
  */
 #include <linux/scatterlist.h>
 #include <linux/sched.h>
+#include <linux/sizes.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 
@@ -514,6 +515,32 @@ static void pages_of_a_region_are_those_of_the_kernel(struct kunit *test)
 	}
 }
 
+/* SMC registers a buffer of 4 MiB at once */
+static void longest_registration_has_all_its_pages(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	u32 i, num = b->hca->ibdev->attrs.max_fast_reg_page_list_len;
+	struct scatterlist *sg;
+	struct sg_table table;
+
+	KUNIT_ASSERT_GE(test, (u64)num * PAGE_SIZE, SZ_4M);
+	ib_dereg_mr(b->hca->mr);
+	b->hca->mr = ib_alloc_mr(b->hca->pd, IB_MR_TYPE_MEM_REG, num);
+	if (IS_ERR(b->hca->mr))
+		b->hca->mr = NULL;
+	KUNIT_ASSERT_NOT_NULL(test, b->hca->mr);
+	KUNIT_ASSERT_EQ(test, 0, sg_alloc_table(&table, num, GFP_KERNEL));
+	/* Two pages in turn, so that none lies behind the one before */
+	for_each_sgtable_sg(&table, sg, i)
+		sg_set_buf(sg, b->hca->buffer + (i & 1 ? 0 : 2) * PAGE_SIZE, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, num, ib_dma_map_sg(b->hca->ibdev, table.sgl, num, DMA_BIDIRECTIONAL));
+	KUNIT_EXPECT_EQ(test, num, ib_map_mr_sg(b->hca->mr, table.sgl, num, NULL, PAGE_SIZE));
+	sg_free_table(&table);
+	register_again(b);
+	KUNIT_EXPECT_EQ(test, 1, found_at(b, (u64)num * PAGE_SIZE - 1,
+					  b->hca->buffer + PAGE_SIZE - 1));
+}
+
 static void local_invalidation_completes_when_users_have_gone(struct kunit *test)
 {
 	struct ib_send_wr wr = { .wr_id = 7, .opcode = IB_WR_LOCAL_INV };
@@ -598,6 +625,7 @@ TEST_SUITE(rhca_mw,
 	   KUNIT_CASE(new_rights_wait_for_users_by_the_old_ones),
 	   KUNIT_CASE(rights_stay_while_windows_have_them),
 	   KUNIT_CASE_PARAM(pages_of_a_region_are_those_of_the_kernel, piece_gen_params),
+	   KUNIT_CASE(longest_registration_has_all_its_pages),
 	   KUNIT_CASE(pages_stay_until_the_key_is_registered_again),
 	   KUNIT_CASE(local_invalidation_completes_when_users_have_gone),
 	   KUNIT_CASE_PARAM(registration_of_a_region_that_is_gone_touches_nothing,

@@ -21,7 +21,7 @@ struct rhca_transport_ops;
 #define RHCA_MAX_MR		(1 << 20)
 #define RHCA_MAX_MW		(1 << 20)
 #define RHCA_MAX_MR_BYTES	(1ULL << 39)	/* page lists stay below 2 GiB */
-#define RHCA_MAX_FAST_REG_PAGES	512	/* of one fast registration */
+#define RHCA_MAX_FAST_REG_PAGES	65536	/* of one fast registration, as ConnectX */
 #define RHCA_MAX_PD		65536
 #define RHCA_MAX_AH		65536
 #define RHCA_MAX_SRQ		65536
