@@ -261,15 +261,22 @@ static void qp_entered(struct rhca_verbs_qp *base, enum ib_qp_state state)
 	rhca_batch_end(qp, &batch);
 }
 
-/* 11.2.5.3; for users who have not requested the event */
+/*
+ * 11.2.5.3: the PSNs of the next packets; and whether the send queue drains, for users who have not
+ * requested the event
+ */
 static int qp_query(struct rhca_qp *core, struct ib_qp_attr *attr, int mask)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(to_verbs_qp(core));
 
 	spin_lock_bh(&qp->send.lock);
+	attr->sq_psn = qp->send.newest_psn;
 	attr->sq_draining = attr->qp_state == IB_QPS_SQD &&
 			    !qp->send.drain_told;
 	spin_unlock_bh(&qp->send.lock);
+	spin_lock_bh(&qp->recv.lock);
+	attr->rq_psn = qp->recv.expected_psn;
+	spin_unlock_bh(&qp->recv.lock);
 	return 0;
 }
 

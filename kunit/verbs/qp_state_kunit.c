@@ -190,6 +190,40 @@ static void reset_takes_completions_away(struct kunit *test)
 	test_expect_completions(hca, 2, 1);
 }
 
+static void expect_psns(struct ib_qp *qp, struct kunit *test, u32 sq_psn, u32 rq_psn)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	KUNIT_ASSERT_EQ(test, ib_query_qp(qp, &attr, IB_QP_SQ_PSN | IB_QP_RQ_PSN, &init), 0);
+	KUNIT_EXPECT_EQ(test, attr.sq_psn, sq_psn);
+	KUNIT_EXPECT_EQ(test, attr.rq_psn, rq_psn);
+}
+
+/* Of the next packets, as adapters do: "rdma resource show qp" has them */
+static void query_tells_the_present_psns(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	const struct test_qp_spec spec = { .sq_psn = 0xffffff, .rq_psn = 10 };
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &spec, IB_QPS_RTS);
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	struct test_packet p = {
+		.bth = { .opcode = UC | SEND_ONLY, .pkey = 0xffff, .dest_qpn = qp->qp_num,
+			 .psn = 10 },
+	};
+
+	expect_psns(qp, test, 0xffffff, 10);
+	KUNIT_ASSERT_EQ(test, ib_post_send(qp, &wr, NULL), 0);
+	expect_psns(qp, test, 0, 10);
+	test_post_recv(hca, qp, 1, 0, 64);
+	test_receive(hca, &p);
+	expect_psns(qp, test, 0, 11);
+	KUNIT_ASSERT_EQ(test, test_qp_move(qp, IB_QPS_RESET), 0);
+	expect_psns(qp, test, 0, 0);
+	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTR);
+	expect_psns(qp, test, 0, 10);
+}
+
 TEST_SUITE(rhca_qp_state,
 	   KUNIT_CASE_PARAM(state_allows_what_ibta_says, state_gen_params),
 	   KUNIT_CASE(all_that_is_asked_must_be_allowed),
@@ -197,4 +231,5 @@ TEST_SUITE(rhca_qp_state,
 	   KUNIT_CASE(last_wqe_is_told_once),
 	   KUNIT_CASE(refused_change_of_rights_is_not_in_force),
 	   KUNIT_CASE(refused_change_of_path_is_not_in_force),
-	   KUNIT_CASE(reset_takes_completions_away));
+	   KUNIT_CASE(reset_takes_completions_away),
+	   KUNIT_CASE(query_tells_the_present_psns));

@@ -482,6 +482,7 @@ void rhca_responder_reset(struct rhca_sw_qp *qp)
 {
 	struct rhca_responder *recv = &qp->recv;
 
+	recv->expected_psn = 0;
 	recv->msn = 0;
 	recv->in_message = false;
 	recv->established_told = false;

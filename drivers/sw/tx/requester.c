@@ -613,6 +613,9 @@ void rhca_requester_reset(struct rhca_sw_qp *qp)
 	send->next = qp->base.sq.head;
 	send->posted_end = qp->base.sq.tail;
 	send->next_offset = 0;
+	send->next_psn = 0;
+	send->oldest_unacked_psn = 0;
+	send->newest_psn = 0;
 	send->unasked = 0;
 	send->reads_in_flight = 0;
 	send->ssn = 0;
