@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared receive queues: results of their creation, and the domain of requests' memory. */
+/* Shared receive queues: their limits, and the domain of requests' memory. */
 #include "lib/hca.h"
 
 #define MAX_WR	4
@@ -98,14 +98,45 @@ static void longest_queue_may_have_a_limit(struct kunit *test)
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct ib_srq *srq = test_srq(hca, hca->pd, hca->ibdev->attrs.max_srq_wr, 0);
 	struct ib_srq_attr attr = { .srq_limit = 1 };
+	struct ib_recv_wr wr = {};
 
+	KUNIT_ASSERT_EQ(test, ib_post_srq_recv(srq, &wr, NULL), 0);
 	KUNIT_EXPECT_EQ(test, ib_modify_srq(srq, &attr, IB_SRQ_LIMIT), 0);
 	KUNIT_ASSERT_EQ(test, ib_query_srq(srq, &attr), 0);
 	KUNIT_EXPECT_EQ(test, attr.srq_limit, 1);
+}
+
+static void count_limit(struct ib_event *event, void *context)
+{
+	int *told = context;
+
+	*told += event->event == IB_EVENT_SRQ_LIMIT_REACHED;
+}
+
+/* No message takes a request from an empty queue, and so none would raise the event later */
+static void limit_above_what_is_posted_is_told_at_once(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_srq *srq = test_srq(hca, hca->pd, MAX_WR, 0);
+	struct ib_srq_attr attr = { .srq_limit = 1 };
+	struct ib_recv_wr wr = {};
+	int told = 0;
+
+	srq->event_handler = count_limit;
+	srq->srq_context = &told;
+	KUNIT_ASSERT_EQ(test, ib_modify_srq(srq, &attr, IB_SRQ_LIMIT), 0);
+	KUNIT_EXPECT_EQ(test, told, 1);
+	KUNIT_ASSERT_EQ(test, ib_query_srq(srq, &attr), 0);
+	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0);
+	KUNIT_ASSERT_EQ(test, ib_post_srq_recv(srq, &wr, NULL), 0);
+	attr.srq_limit = 1;
+	KUNIT_ASSERT_EQ(test, ib_modify_srq(srq, &attr, IB_SRQ_LIMIT), 0);
+	KUNIT_EXPECT_EQ(test, told, 1);
 }
 
 TEST_SUITE(rhca_srq,
 	   KUNIT_CASE(domain_of_the_queue_counts),
 	   KUNIT_CASE(domain_of_the_qp_does_not_count),
 	   KUNIT_CASE(limit_is_of_no_account_at_creation),
-	   KUNIT_CASE(longest_queue_may_have_a_limit));
+	   KUNIT_CASE(longest_queue_may_have_a_limit),
+	   KUNIT_CASE(limit_above_what_is_posted_is_told_at_once));

@@ -319,6 +319,8 @@ def events():
         a.post_send('SEND', [(0, 8)])
     a.wait(5, 30)
     check('fewer receives than the SRQ limit', e.IBV_EVENT_SRQ_LIMIT_REACHED, b.async_event())
+    b.srq_limit(4)
+    check('and when the limit is set', e.IBV_EVENT_SRQ_LIMIT_REACHED, b.async_event())
     b.modify('ERR')
     check('QP of an SRQ in ERROR: last WQE reached', e.IBV_EVENT_QP_LAST_WQE_REACHED, b.async_event())
     close(a, b)

@@ -96,58 +96,6 @@ err_free:
 	return ret;
 }
 
-static int modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
-		      enum ib_srq_attr_mask mask, struct ib_udata *udata)
-{
-	struct rhca_srq *srq = to_rhca_srq(ibsrq);
-	u32 max_wr = mask & IB_SRQ_MAX_WR ? attr->max_wr :
-					    READ_ONCE(srq->rq.max_wr);
-	int ret;
-
-	if ((mask & IB_SRQ_MAX_WR) && (!max_wr || max_wr > RHCA_MAX_SRQ_WR))
-		return -EINVAL;
-	if ((mask & IB_SRQ_LIMIT) && attr->srq_limit > max_wr)
-		return -EINVAL;
-	if ((mask & IB_SRQ_MAX_WR) && !(mask & IB_SRQ_LIMIT) &&
-	    max_wr < READ_ONCE(srq->limit))
-		return -EINVAL;
-
-	if (mask & IB_SRQ_MAX_WR) {
-		ret = resize(srq, max_wr, udata);
-		if (ret)
-			return ret;
-	}
-	if (mask & IB_SRQ_LIMIT) {
-		spin_lock_bh(&srq->rq.take_lock);
-		WRITE_ONCE(srq->limit, attr->srq_limit);
-		spin_unlock_bh(&srq->rq.take_lock);
-	}
-	return 0;
-}
-
-static int query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
-{
-	struct rhca_srq *srq = to_rhca_srq(ibsrq);
-
-	attr->max_wr = READ_ONCE(srq->rq.max_wr);
-	attr->max_sge = srq->rq.max_sge;
-	attr->srq_limit = READ_ONCE(srq->limit);
-	return 0;
-}
-
-static int destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
-{
-	rhca_rq_exit(&to_rhca_srq(ibsrq)->rq);
-	rhca_limit_give(to_verbs_dev(ibsrq->device), RHCA_LIMIT_SRQ);
-	return 0;
-}
-
-static int post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
-			 const struct ib_recv_wr **bad_wr)
-{
-	return rhca_rq_post(&to_rhca_srq(ibsrq)->rq, wr, bad_wr);
-}
-
 /**
  * rhca_srq_limit_event - Raise the limit event
  * @srq: the queue
@@ -174,6 +122,62 @@ static bool take_limit(struct rhca_srq *srq)
 		return false;
 	WRITE_ONCE(srq->limit, 0);
 	return true;
+}
+
+static int modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		      enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct rhca_srq *srq = to_rhca_srq(ibsrq);
+	u32 max_wr = mask & IB_SRQ_MAX_WR ? attr->max_wr :
+					    READ_ONCE(srq->rq.max_wr);
+	bool reached;
+	int ret;
+
+	if ((mask & IB_SRQ_MAX_WR) && (!max_wr || max_wr > RHCA_MAX_SRQ_WR))
+		return -EINVAL;
+	if ((mask & IB_SRQ_LIMIT) && attr->srq_limit > max_wr)
+		return -EINVAL;
+	if ((mask & IB_SRQ_MAX_WR) && !(mask & IB_SRQ_LIMIT) &&
+	    max_wr < READ_ONCE(srq->limit))
+		return -EINVAL;
+
+	if (mask & IB_SRQ_MAX_WR) {
+		ret = resize(srq, max_wr, udata);
+		if (ret)
+			return ret;
+	}
+	if (mask & IB_SRQ_LIMIT) {
+		spin_lock_bh(&srq->rq.take_lock);
+		WRITE_ONCE(srq->limit, attr->srq_limit);
+		reached = take_limit(srq);
+		spin_unlock_bh(&srq->rq.take_lock);
+		if (reached)
+			rhca_srq_limit_event(srq);
+	}
+	return 0;
+}
+
+static int query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct rhca_srq *srq = to_rhca_srq(ibsrq);
+
+	attr->max_wr = READ_ONCE(srq->rq.max_wr);
+	attr->max_sge = srq->rq.max_sge;
+	attr->srq_limit = READ_ONCE(srq->limit);
+	return 0;
+}
+
+static int destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	rhca_rq_exit(&to_rhca_srq(ibsrq)->rq);
+	rhca_limit_give(to_verbs_dev(ibsrq->device), RHCA_LIMIT_SRQ);
+	return 0;
+}
+
+static int post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			 const struct ib_recv_wr **bad_wr)
+{
+	return rhca_rq_post(&to_rhca_srq(ibsrq)->rq, wr, bad_wr);
 }
 
 /**
