@@ -604,6 +604,17 @@ static void first_message_in_rtr_tells_that_the_peer_is_there(struct kunit *test
 	is_ack(b, &(struct step)ACK(0, 1));
 }
 
+/* A datagram establishes nothing */
+static void datagram_in_rtr_raises_no_event(struct kunit *test)
+{
+	struct bench *b = test_bench(test, IB_QPT_UD, &open_qp, IB_QPS_RTR);
+
+	do_post(b, &(struct step)POST(1));
+	do_ask(b, &(struct step)DATAGRAM(TEST_QKEY, 8));
+	is_received(b, &(struct step)RECEIVED(40 + 8, UD_FLAGS, 0));
+	KUNIT_EXPECT_EQ(test, b->hca->events, 0);
+}
+
 /* --- noise --------------------------------------------------------------------------------- */
 
 #define ROUNDS		300
@@ -748,4 +759,5 @@ TEST_SUITE(rhca_responder,
 	   KUNIT_CASE(late_flush_leaves_a_new_life_alone),
 	   KUNIT_CASE_PARAM(foreign_packet_is_counted_and_dropped, foreign_gen_params),
 	   KUNIT_CASE(first_message_in_rtr_tells_that_the_peer_is_there),
+	   KUNIT_CASE(datagram_in_rtr_raises_no_event),
 	   KUNIT_CASE(noise_changes_nothing_but_what_keys_allow));

@@ -88,7 +88,7 @@ static void finish_message(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 				  rhca_opcode_has(rx->opcode, RHCA_HDR_IMMDT)))
 		complete_receive(qp, rx, batch);
 	if (!qp->recv.established_told &&
-	    READ_ONCE(qp->base.state) == IB_QPS_RTR) {
+	    READ_ONCE(qp->base.state) == IB_QPS_RTR && !rhca_is_datagram(&qp->base)) {
 		qp->recv.established_told = true;
 		rhca_batch_event(batch, IB_EVENT_COMM_EST);
 	}
