@@ -39,6 +39,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.device_cap_flags	= IB_DEVICE_BAD_PKEY_CNTR |
 					  IB_DEVICE_BAD_QKEY_CNTR |
 					  IB_DEVICE_CHANGE_PHY_PORT |
+					  IB_DEVICE_UD_AV_PORT_ENFORCE |
 					  IB_DEVICE_PORT_ACTIVE_EVENT |
 					  IB_DEVICE_SYS_IMAGE_GUID |
 					  IB_DEVICE_RC_RNR_NAK_GEN |

@@ -135,6 +135,7 @@ static void datagram_leaves_by_the_port_of_its_qp(struct kunit *test)
 	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UD, &spec, IB_QPS_RTS);
 	struct ib_wc wc;
 
+	KUNIT_EXPECT_TRUE(test, hca->ibdev->attrs.device_cap_flags & IB_DEVICE_UD_AV_PORT_ENFORCE);
 	KUNIT_EXPECT_EQ(test, send_datagram(hca, qp, 2), -EINVAL);
 	KUNIT_EXPECT_FALSE(test, test_poll(hca, &wc));
 	KUNIT_EXPECT_EQ(test, send_datagram(hca, qp, 1), 0);
