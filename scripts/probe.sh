@@ -60,6 +60,7 @@ have HAVE_UDP_TUNNEL_SOCK	net/udp_tunnel.h	'setup_udp_tunnel_sock\(struct net \*
 have HAVE_HRTIMER_SETUP		linux/hrtimer.h		' hrtimer_setup\('
 have HAVE_GSO_HEADER		net/gso.h		'SKB_GSO_CB_OFFSET'
 have HAVE_LOCAL_LOCK_NESTED_BH	linux/local_lock.h	'define local_lock_nested_bh\('
+have HAVE_MLX5_CQ_TASKLET	linux/mlx5/cq.h		' mlx5_add_cq_to_tasklet\('
 have HAVE_MLX5_COMP_EQN		linux/mlx5/driver.h	' mlx5_comp_eqn_get\('
 have HAVE_MLX5_END_OF_LIST	linux/mlx5/driver.h	' mlx5_core_get_terminate_scatter_list_mkey\('
 have HAVE_MLX5_WC_SUPPORT	linux/mlx5/driver.h	' mlx5_wc_support_get\('

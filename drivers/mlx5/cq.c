@@ -188,7 +188,7 @@ int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	mutex_init(&cq->resize_lock);
 	cq->log_entries = spec.log_entries;
 	cq->wants_stamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
-	cq->hw.comp = udata ? mlx5_add_cq_to_tasklet : raise_completion;
+	cq->hw.comp = udata ? rhca_mlx5_cq_in_tasklet : raise_completion;
 	cq->hw.tasklet_ctx.comp = raise_completion;
 	cq->hw.event = raise_event;
 	ret = udata ? pin_cq(cq, udata, &spec) : alloc_kernel(cq, hca, &spec);

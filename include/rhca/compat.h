@@ -167,6 +167,16 @@
 #define rhca_mlx5_num_vectors		mlx5_comp_vectors_count
 #endif
 
+/*
+ * mlx5_core's handler that calls a CQ's own in a tasklet. Older kernels do not export it, but use
+ * it for a CQ that has no handler.
+ */
+#ifdef HAVE_MLX5_CQ_TASKLET
+#define rhca_mlx5_cq_in_tasklet		mlx5_add_cq_to_tasklet
+#else
+#define rhca_mlx5_cq_in_tasklet		NULL
+#endif
+
 /* Flags of a mapping may only be changed by functions. */
 #ifdef HAVE_VM_FLAGS_CLEAR
 #define rhca_vm_flags_clear		vm_flags_clear
