@@ -30,7 +30,7 @@ struct rhca_odp_range {
 	bool used;			/* accessed since the last scan */
 };
 
-/* Tables of 8 KiB per range, like those of ib_core */
+/* Tables of 8 KiB per range with pages of 4 KiB, like those of ib_core */
 #define RHCA_ODP_RANGE_SHIFT	21
 #define RHCA_ODP_RANGE_BYTES	BIT_ULL(RHCA_ODP_RANGE_SHIFT)
 /* Up to 1 GiB of pages per region at a time, and some MiB of tables */
