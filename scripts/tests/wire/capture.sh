@@ -14,7 +14,10 @@
 . "$(dirname "$0")/../lib/lib.sh"
 
 setup_pair 9000
-need tcpdump tshark
+need tcpdump
+# The folders of other architectures have neither tshark nor scapy: check-icrc.py judges alone.
+tshark=
+[ -n "${RHCA_NO_TSHARK-}" ] || { need tshark; tshark=1; }
 
 expect_opcodes() { # expect_opcodes FILE NAME...
 	local got name missing=
@@ -32,6 +35,8 @@ expect_opcodes() { # expect_opcodes FILE NAME...
 # identifies those frames.
 dissect() { # dissect LABEL FILE
 	local short remarks
+
+	[ -n "$tshark" ] || return 0
 	check_match "$1: tshark sees packets" '^[1-9]' "$(tshark -r "$2" 2> /dev/null | wc -l)"
 	short=" $($PYTHON "$LIB/check-icrc.py" "$2" --list |
 		awk '$3 ~ /_(SEND|WRITE)_(ONLY|LAST)/ && / length=[0-3] / { print $1 }' | paste -sd' ') "
@@ -63,7 +68,7 @@ for type in $(roce_versions); do
 		want="$type/IPv$family"
 		[ "$type" = v1 ] && want=v1
 		oracle=
-		[ "$want" = v2/IPv4 ] && oracle=--scapy
+		[ -n "$tshark" ] && [ "$want" = v2/IPv4 ] && oracle=--scapy
 		check_ok "$want: every packet recomputed" $PYTHON "$LIB/check-icrc.py" "$cap" --expect 400 $oracle
 		expect_opcodes "$cap" \
 			RC_SEND_FIRST RC_SEND_MIDDLE RC_SEND_LAST RC_SEND_ONLY RC_SEND_ONLY_IMM \
@@ -73,7 +78,7 @@ for type in $(roce_versions); do
 			UC_SEND_FIRST UC_SEND_LAST UC_SEND_ONLY UC_WRITE_FIRST UC_WRITE_LAST UC_WRITE_ONLY \
 			UC_WRITE_ONLY_IMM UD_SEND_ONLY UD_SEND_ONLY_IMM
 		dissect "$want" "$cap"
-		if ours || [ $family = 4 ]; then
+		if [ -n "$tshark" ] && { ours || [ $family = 4 ]; }; then
 			check_match "$want: the CM's MADs are dissected" '^[1-9]' \
 				"$(tshark -r "$cap" -Y infiniband.mad 2> /dev/null | grep -c ConnectRequest)"
 		fi
