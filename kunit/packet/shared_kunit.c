@@ -738,9 +738,9 @@ static const struct other_case others[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(other, others, desc);
 
-/* Add a QP's first packet, always of the same size; returns false if it was sent another way */
-static bool share(struct bench *b, struct rhca_shared_block *shared, u32 index,
-		  struct rhca_path *path, const struct rhca_bth_fields *fields)
+/* The first packet of a QP by any path, of one size; false when it is sent in another way */
+static bool share_segment(struct bench *b, struct rhca_shared_block *shared, u32 index,
+			  struct rhca_path *path, const struct rhca_bth_fields *fields)
 {
 	u32 bytes = 80 - rhca_transport_bytes(fields->opcode);
 	struct rhca_packet packet;
@@ -797,8 +797,8 @@ static void only_what_has_the_same_headers_shares(struct kunit *test)
 	local_bh_disable();
 	rcu_read_lock();
 	rhca_shared_begin(shared);
-	KUNIT_EXPECT_TRUE(test, share(b, shared, 0, path, &fields[0]));
-	shares = share(b, shared, 1, other, &fields[1]) &&
+	KUNIT_EXPECT_TRUE(test, share_segment(b, shared, 0, path, &fields[0]));
+	shares = share_segment(b, shared, 1, other, &fields[1]) &&
 		 rhca_shared_packets(shared) == 2;
 	KUNIT_EXPECT_EQ(test, shares, c->shares);
 	/* Sent already if they do not share */
@@ -834,7 +834,7 @@ static void packet_outside_partitions_is_in_no_block(struct kunit *test)
 	for (i = 0; i < QPS; i++) {
 		fields = fields_of(i);
 		if (i != SUBJECT) {
-			KUNIT_EXPECT_TRUE(test, share(b, shared, i, path, &fields));
+			KUNIT_EXPECT_TRUE(test, share_segment(b, shared, i, path, &fields));
 			continue;
 		}
 		fields.pkey = 0x8000;	/* the key of no partition */
