@@ -236,7 +236,7 @@ help:
 	@echo 'make check-all          every scenario in all of its places, and the packages'
 	@echo 'make check-connectx     the ConnectX tests, on the device model'
 	@echo 'make check-packages     the packages, in clean Debian systems that are then booted'
-	@echo 'make check-cross        builds for arm64 and s390x, scenarios on arm64'
+	@echo 'make check-cross        builds and scenarios for arm64 and s390x'
 	@echo 'make check-turn-model   the model of the send scheduler, by Spin'
 	@echo 'make check-litmus       the barriers of the lockless parts, by Spin'
 	@echo 'make check-kcsan        data races, on an emulated kernel with KCSAN'
