@@ -9,18 +9,21 @@
  * unregistered. Packets read under RCU. RTNL, which is host-wide, is not held while the backend is
  * called, as an adapter executes a firmware command.
  */
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
+#include <linux/moduleparam.h>
 #include <linux/once.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 #include <rhca/backend.h>
 #include <rhca/compat.h>
 
 #include "core/mcast.h"
 #include "core/mcast_join.h"
-#include "core/mcast_limit.h"
 #include "core/port/device_types.h"
 #include "core/port/port.h"
 #include "core/qp/qp.h"
@@ -174,6 +177,88 @@ void rhca_mcast_forget_netdev(const struct net_device *ndev)
 	}
 }
 
+/* --- limit ---------------------------------------------------------------- */
+
+/*
+ * Each group costs the host a membership and perhaps an entry in the NIC's filter, so users without
+ * CAP_NET_ADMIN have a limit
+ */
+static unsigned int mcast_user_limit = 256;
+module_param(mcast_user_limit, uint, 0644);
+MODULE_PARM_DESC(mcast_user_limit, "Attachments to multicast groups of one user without CAP_NET_ADMIN, on all devices (default: 256)");
+
+/* A user with attached QPs */
+struct rhca_mcast_owner {
+	struct list_head entry;	/* in @owners, under RTNL */
+	kuid_t uid;		/* the user */
+	u32 attachments;	/* of the QPs of all its processes */
+};
+
+static LIST_HEAD(owners);
+
+static struct rhca_mcast_owner *find_owner(kuid_t uid)
+{
+	struct rhca_mcast_owner *owner;
+
+	list_for_each_entry(owner, &owners, entry)
+		if (uid_eq(owner->uid, uid))
+			return owner;
+	owner = kzalloc(sizeof(*owner), GFP_KERNEL_ACCOUNT);
+	if (owner) {
+		owner->uid = uid;
+		list_add(&owner->entry, &owners);
+	}
+	return owner;
+}
+
+/* @owner: the one charged for it, or NULL */
+static void uncharge_owner(struct rhca_mcast_owner *owner)
+{
+	if (!owner || --owner->attachments)
+		return;
+	list_del(&owner->entry);
+	kfree(owner);
+}
+
+static bool is_limited(const struct rhca_qp *qp, struct net_device *ndev)
+{
+	return qp->is_user &&
+	       !(ndev && ns_capable(dev_net(ndev)->user_ns, CAP_NET_ADMIN));
+}
+
+static void explain_limit(const struct rhca_qp *qp)
+{
+	ibdev_warn_ratelimited(&qp->dev->ibdev,
+			       "%s[%d]: user %u is attached to multicast groups %u times: raise mcast_user_limit of module roce_hca, or give it CAP_NET_ADMIN\n",
+			       current->comm, task_pid_nr(current),
+			       from_kuid(&init_user_ns, current_uid()),
+			       mcast_user_limit);
+}
+
+/*
+ * Charge one attachment to the calling user; @owner stays NULL for one without limit. -ENOMEM also
+ * at the limit, which is then logged.
+ */
+static int charge_owner(struct rhca_port *port, const struct rhca_qp *qp,
+			struct rhca_mcast_owner **owner)
+{
+	struct net_device *ndev = rhca_port_get_netdev(port);
+	bool limited = is_limited(qp, ndev);
+
+	ASSERT_RTNL();
+	dev_put(ndev);
+	if (!limited)
+		return 0;
+	*owner = find_owner(current_uid());
+	if (!*owner)
+		return -ENOMEM;
+	if ((*owner)->attachments++ < READ_ONCE(mcast_user_limit))
+		return 0;
+	uncharge_owner(*owner);
+	explain_limit(qp);
+	return -ENOMEM;
+}
+
 /* --- groups and attachments ----------------------------------------------- */
 
 static struct group *find_group(const struct rhca_port *port,
@@ -247,12 +332,12 @@ static int reserve(struct group *group, struct rhca_mcast_attachment *attachment
 		return -EEXIST;
 	if (!has_room(group))
 		return -ENOMEM;
-	ret = rhca_mcast_owner_get(group->port, qp, &attachment->owner);
+	ret = charge_owner(group->port, qp, &attachment->owner);
 	if (ret)
 		return ret;
 	ret = group->num_attachments ? 0 : update_netdevs(group);
 	if (ret) {
-		rhca_mcast_owner_put(attachment->owner);
+		uncharge_owner(attachment->owner);
 		return ret;
 	}
 	attachment->gid = &group->gid;
@@ -293,7 +378,7 @@ static void end_attachment(struct rhca_mcast_attachment *attachment)
 	ASSERT_RTNL();
 	group->num_attachments--;
 	group->port->dev->num_mcast_attachments--;
-	rhca_mcast_owner_put(attachment->owner);
+	uncharge_owner(attachment->owner);
 	kfree_rcu(attachment, rcu);
 	if (!group->num_attachments)
 		end_group(group);
