@@ -42,7 +42,6 @@ static enum rhca_request_status check_uc_psn(struct rhca_sw_qp *qp,
 	if (gap) {
 		rhca_qp_count(&qp->base, RHCA_OUT_OF_SEQUENCE);
 		recv->in_message = false;
-		recv->received = 0;
 	}
 	if (recv->in_message || (rx->flags & RHCA_OP_STARTS))
 		return RHCA_PASS;
@@ -76,16 +75,9 @@ static enum rhca_request_status check_sequence(struct rhca_sw_qp *qp,
 
 	if (rx->flags & RHCA_OP_RESERVED)
 		return RHCA_BAD_REQUEST;
-	if (recv->in_message == starts) {
-		if (rhca_is_rc(&qp->base))
-			return RHCA_BAD_REQUEST;
-		/* UC drops the unfinished message, 9.8.2.2.2 */
-		recv->in_message = false;
-		recv->received = 0;
-		return starts ? RHCA_PASS :
-				drop(qp, rx, RHCA_RX_DROPPED_BAD_SEQUENCE);
-	}
-	if (starts)
+	if (recv->in_message == starts && rhca_is_rc(&qp->base))
+		return RHCA_BAD_REQUEST;
+	if (starts)	/* UC drops the unfinished message, 9.8.2.2.2 */
 		return RHCA_PASS;
 	last_flags = rhca_opcodes[recv->message_opcode].flags;
 	if ((last_flags & OP_KIND) == (rx->flags & OP_KIND))

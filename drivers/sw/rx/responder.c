@@ -193,7 +193,6 @@ static void drop_unreliable(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			    struct rhca_batch *batch)
 {
 	qp->recv.in_message = false;
-	qp->recv.received = 0;
 	if (!rhca_is_datagram(&qp->base))
 		qp->recv.expected_psn = rhca_psn_add(rx->psn, 1);
 	if (status == RHCA_LOCAL_FAULT) {
@@ -496,7 +495,6 @@ void rhca_responder_reset(struct rhca_sw_qp *qp)
 	recv->answer_waits = false;
 	recv->fatal = RHCA_PASS;
 	recv->have_wqe = false;
-	recv->received = 0;
 	recv->invalidating = false;
 	recv->backoff = (struct rhca_block_backoff){};
 	memset(recv->resources, 0,
