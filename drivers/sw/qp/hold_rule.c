@@ -287,8 +287,8 @@ static bool is_lost(struct rhca_hold_rule *rule, const struct rhca_arrival *arri
  */
 bool rhca_hold_rule_waited(struct rhca_hold_rule *rule, const struct rhca_arrival *arrival)
 {
-	return !rule->nak_sent && !rule->not_ready && arrival->num_held &&
-	       is_lost(rule, arrival) && rhca_hold_rule_asks(rule, arrival->expected);
+	return !rule->nak_sent && arrival->num_held && is_lost(rule, arrival) &&
+	       rhca_hold_rule_asks(rule, arrival->expected);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_waited);
 
@@ -308,8 +308,6 @@ bool rhca_hold_rule_ahead(struct rhca_hold_rule *rule, const struct rhca_arrival
 	bool first = arrival->num_held <= 1 && !rule->nak_sent && !rule->learns;
 	bool lost;
 
-	if (rule->not_ready)
-		return false;
 	if (begins_pass(rule, psn, arrival->twice))
 		rule->nak_sent = false;
 	learn(rule, psn);
@@ -358,7 +356,6 @@ bool rhca_hold_rule_filled(struct rhca_hold_rule *rule, const struct rhca_arriva
 		learn(rule, psn);
 	rule->last_psn = psn;
 	rule->nak_sent = false;
-	rule->not_ready = false;
 	rule->learns = asked && rhca_psn_before(psn, rhca_psn_sub(rule->end_psn, 1));
 	rule->filled_psn = psn;
 	if (!arrival->num_held || rule->repeats == RHCA_REPEATS_ALL)

@@ -47,7 +47,6 @@ struct rhca_hold_rule {
 	u8 naks;	/* NAKs sent for the same PSN as the newest */
 	u8 late_reads;	/* plus 2 if a requested READ came twice, minus 1 per request */
 	bool nak_sent;	/* a NAK was sent for the expected packet */
-	bool not_ready;	/* an RNR NAK was sent: the peer repeats all, nothing is held */
 	bool learns;	/* the next arrival shows how the peer retransmits */
 	/* reordering, and what NAKs have requested */
 	struct rhca_reorder *reorder;
@@ -105,7 +104,7 @@ static inline void rhca_hold_rule_in_order(struct rhca_hold_rule *rule, u32 psn)
 /* Must rhca_hold_rule_filled() be called for the next expected packet? */
 static inline bool rhca_hold_rule_open(const struct rhca_hold_rule *rule)
 {
-	return rule->nak_sent || rule->not_ready || rule->learns;
+	return rule->nak_sent || rule->learns;
 }
 
 #endif

@@ -204,6 +204,8 @@ struct rhca_responder {
 	 * everything after it wait
 	 */
 	bool invalidating;
+	/* An RNR NAK was sent, so @rule.nak_sent is set: the peer repeats all, nothing is held */
+	bool not_ready;
 	u32 fault_ns;			/* last pause for a missing page, or 0 */
 	u8 pause;			/* enum rhca_pause that ends this turn */
 	u32 received;			/* payload bytes of the message so far */

@@ -176,7 +176,7 @@ static void reject_rc(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	rhca_hold_purge(qp->recv.hold);
 	if (!action->fatal) {
 		qp->recv.rule.nak_sent = true;
-		qp->recv.rule.not_ready = true;
+		qp->recv.not_ready = true;
 		return;
 	}
 	qp->recv.fatal = status;
@@ -339,7 +339,7 @@ static void take_ahead(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	struct rhca_arrival arrival;
 
 	rhca_qp_count(&qp->base, RHCA_OUT_OF_SEQUENCE);
-	if (recv->fatal || recv->rule.not_ready)
+	if (recv->fatal || recv->not_ready)
 		return;
 	result = hold(qp, rx);
 	arrival = arrival_of(qp, rx);
@@ -383,9 +383,9 @@ static void take_expected(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		rhca_hold_rule_in_order(&recv->rule, rx->psn);
 		return;
 	}
-	recv->rule.not_ready = false;
+	recv->not_ready = false;
 	drain(qp, batch);
-	if (recv->fatal || recv->invalidating || recv->rule.not_ready) {
+	if (recv->fatal || recv->invalidating || recv->not_ready) {
 		recv->reorder.missed_at = 0;
 		return;
 	}
@@ -466,7 +466,7 @@ bool rhca_responder_invalidate(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		rhca_pause_recv(qp, RHCA_PAUSE_MEM_BUSY, RHCA_MEM_BUSY_NS);
 		return false;
 	}
-	if (!recv->fatal && !recv->rule.not_ready &&
+	if (!recv->fatal && !recv->not_ready &&
 	    (recv->late_missed || rhca_hold_num(recv->hold)) &&
 	    rhca_hold_rule_asks(&recv->rule, recv->expected_psn))
 		ask_for_missing(qp);
@@ -496,6 +496,7 @@ void rhca_responder_reset(struct rhca_sw_qp *qp)
 	recv->fatal = RHCA_PASS;
 	recv->have_wqe = false;
 	recv->invalidating = false;
+	recv->not_ready = false;
 	recv->backoff = (struct rhca_block_backoff){};
 	memset(recv->resources, 0,
 	       recv->num_resources * sizeof(*recv->resources));
