@@ -190,15 +190,14 @@ static bool to_port(const struct rhca_rx *rx)
 	       rhca_rx_came_by(rx, rhca_gid_ifindex(&rx->port->gids, index));
 }
 
-static __always_inline bool for_us(const struct rhca_verbs_qp *qp, struct rhca_rx *rx,
-				   const struct net *net)
+static __always_inline bool for_us(const struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
 	const struct net_device *ndev;
 
 	if (rx->admitted_to == qp)
 		return true;
 	ndev = rcu_dereference(rx->port->ndev);
-	if (!ndev || !net_eq(dev_net(ndev), net))
+	if (!ndev || !net_eq(dev_net(ndev), dev_net(rx->skb->dev)))
 		return false;
 	if (qp->type == IB_QPT_GSI)
 		return true;	/* found by its GID */
@@ -341,7 +340,7 @@ bool rhca_rx_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 		rhca_rx_drop(qp, rx, RHCA_RX_DROPPED_BAD_OPCODE);
 		return false;
 	}
-	if (!for_us(qp, rx, dev_net(rx->skb->dev))) {
+	if (!for_us(qp, rx)) {
 		rhca_rx_drop(qp, rx, RHCA_RX_DROPPED_NOT_FOR_US);
 		return false;
 	}
@@ -366,8 +365,7 @@ bool rhca_rx_cnp_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
 	return rx->port && READ_ONCE(qp->state) >= IB_QPS_RTR &&
 	       READ_ONCE(qp->state) != IB_QPS_ERR && !rhca_is_datagram(qp) &&
-	       rx->flow.encap != RHCA_V1 &&
-	       for_us(qp, rx, dev_net(rx->skb->dev)) && in_partition(qp, rx);
+	       rx->flow.encap != RHCA_V1 && for_us(qp, rx) && in_partition(qp, rx);
 }
 
 /* Check the ICRC and count a mismatch */

@@ -84,8 +84,7 @@ static void finish_message(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			   struct rhca_batch *batch)
 {
 	qp->recv.msn = rhca_psn_add(qp->recv.msn, 1);
-	if (qp->recv.have_wqe && ((rx->flags & RHCA_OP_SEND) ||
-				  rhca_opcode_has(rx->opcode, RHCA_HDR_IMMDT)))
+	if ((rx->flags & RHCA_OP_SEND) || rhca_opcode_has(rx->opcode, RHCA_HDR_IMMDT))
 		complete_receive(qp, rx, batch);
 	if (!qp->recv.established_told &&
 	    READ_ONCE(qp->base.state) == IB_QPS_RTR && !rhca_is_datagram(&qp->base)) {
