@@ -619,14 +619,11 @@ void rhca_requester_reset(struct rhca_sw_qp *qp)
 	send->unasked = 0;
 	send->reads_in_flight = 0;
 	send->ssn = 0;
-	send->limit_ssn = 0;
 	send->probe_ssn = 0;
 	send->limited = false;
 	send->pause = RHCA_NO_PAUSE;
 	send->fault_ns = 0;
-	send->udp_sport = 0;
 	send->repeating = false;
 	rhca_probe_reset(qp);
-	send->drain_told = false;
 	send->backoff = (struct rhca_block_backoff){};
 }
