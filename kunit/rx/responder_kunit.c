@@ -360,6 +360,13 @@ static const struct course courses[] = {
 		ASK(UC | SEND_LAST, .psn = 2, .payload_bytes = 8), QUIET,
 		ASK(UC | SEND_ONLY, .psn = 3, .payload_bytes = 9), SENT(0), RECEIVED(9, 0, 0),
 		STATE(RTS) } },
+	/* 9.8.2.2.2 */
+	{ "UC loses the message that another one follows", .type = IB_QPT_UC, .region = NONE,
+	  .step = {
+		POST(1), ASK(UC | SEND_FIRST, .payload_bytes = MTU),
+		ASK(UC | SEND_ONLY, .psn = 1, .payload_bytes = 9), RECEIVED(9, 0, 0),
+		ASK(UC | SEND_LAST, .psn = 2, .payload_bytes = 8), QUIET,
+		COUNT(RX_DROPPED_BAD_SEQUENCE, 1), STATE(RTS) } },
 	{ "UC refuses in silence", .type = IB_QPT_UC, .access = IB_ACCESS_LOCAL_WRITE, .step = {
 		CLEAR(0, 8), ASK(UC | WRITE_ONLY, .length = 8, .payload_bytes = 8),
 		ASK(UC | SEND_ONLY, .psn = 1), QUIET, WORD(0), STATE(RTS) } },
