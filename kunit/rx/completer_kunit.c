@@ -122,6 +122,10 @@ static const struct course courses[] = {
 		RESPOND(READ_MIDDLE, 2, MTU), RESPOND(READ_LAST, 3, MTU), ASKED(1, 3 * MTU),
 		FROM(MTU), SENT(0), RESPOND(READ_FIRST, 1, MTU), RESPOND(READ_MIDDLE, 2, MTU),
 		RESPOND(READ_LAST, 3, MTU), COMPLETES(4 * MTU), PAYLOAD(TARGET + 3 * MTU, MTU) } },
+	{ "lost response is asked for once, with all that follow", .step = {
+		GO_BACK, READ_TO(4 * MTU), FORGET, RESPOND(READ_FIRST, 0, MTU),
+		RESPOND(READ_MIDDLE, 2, MTU), RESPOND(READ_LAST, 3, MTU), ASKED(1, 3 * MTU),
+		SENT(0), COUNT(IMPLIED_NAK_SEQ_ERR, 1) } },
 	/* 9.7.5.2.4, implied NAK: the peer went on, so the response is lost */
 	{ "acknowledgement past a READ repeats it, and is not forgotten", .step = {
 		READ_TO(8), SENDS(9), FORGET, ANSWER(1, NO_CREDITS, 1), PENDING, ASKED(0, 8),

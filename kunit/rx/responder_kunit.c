@@ -287,7 +287,7 @@ static const struct course courses[] = {
 		WORD(0) } },
 	{ "duplicate atomic is answered from memory", .step = {
 		SET_WORD(5), ASK(FETCH_ADD, .swap_add = 1), ATOMIC(0, 5),
-		ASK(FETCH_ADD, .swap_add = 1), ATOMIC(0, 5), WORD(6) } },
+		ASK(FETCH_ADD, .swap_add = 1), ATOMIC(0, 5), WORD(6), ASK(CMP_SWAP), QUIET } },
 	{ "duplicate READ may ask for the rest", .step = {
 		ASK_READ(0, 0, 3 * MTU), SENT(3), FORGET, ASK_READ(0, 0, 3 * MTU),
 		RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_MIDDLE, 1, MTU, MTU),
@@ -299,7 +299,11 @@ static const struct course courses[] = {
 		RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_LAST, 1, MTU, 4), QUIET,
 		ASK_READ(1, MTU, 2 * MTU), RESPONSE(READ_FIRST, 1, MTU, MTU),
 		RESPONSE(READ_LAST, 2, 2 * MTU, MTU), QUIET } },
-	/* 9.7.4.1.3: it must lie inside the original one, at the same place */
+	{ "duplicate READ is answered by its own key", .step = {
+		ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU),
+		ASK(READ_REQUEST, .length = MTU, .rkey_xor = 0x100000), NAK(0, NAK_ACCESS),
+		STATE(RTS) } },
+	/* 9.7.4.1.3: it must lie inside the one before, at the same place */
 	{ "duplicate READ of something else is dropped", .step = {
 		ASK_READ(0, 0, 2 * MTU), FORGET, ASK_READ(0, 0, 3 * MTU), SENT(0),
 		ASK_READ(0, 8, MTU), SENT(0), ASK_READ(1, 0, MTU), SENT(0),
@@ -341,7 +345,13 @@ static const struct course courses[] = {
 		ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU), PAUSE, ASK_READ(0, 0, MTU),
 		ASK_READ(1, 0, MTU), QUIET, RESUME, RESPONSE(READ_ONLY, 0, 0, MTU),
 		RESPONSE(READ_ONLY, 1, 0, MTU), STATE(RTS) } },
-	/* Even a peer that has lost nothing may request this; the first answer is sent in full */
+	/* Then the new one has to wait, and is repeated by the peer */
+	{ "repeated answers leave no room for a request", .resources = 1, .step = {
+		ASK_READ(0, 0, MTU), ASK_READ(1, 0, MTU), FORGET, PAUSE, ASK_READ(0, 0, MTU),
+		ASK_READ(1, 0, MTU), ASK_READ(2, 0, MTU), COUNT(RX_DROPPED_NO_RESOURCE, 1),
+		RESUME, RESPONSE(READ_ONLY, 0, 0, MTU), RESPONSE(READ_ONLY, 1, 0, MTU), QUIET,
+		ASK_READ(2, 0, MTU), RESPONSE(READ_ONLY, 2, 0, MTU), STATE(RTS) } },
+	/* A peer that has lost nothing requests this; the whole answer is still to be sent */
 	{ "rest of a READ does not shorten an answer that waits", .step = {
 		PAUSE, ASK_READ(0, 0, 3 * MTU), ASK_READ(2, 2 * MTU, MTU), RESUME,
 		RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_MIDDLE, 1, MTU, MTU),
@@ -353,6 +363,11 @@ static const struct course courses[] = {
 		POST(1), ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU), PAUSE,
 		ASK_READ(0, 0, MTU), ASK(SEND_ONLY_INV, .psn = 1), RESUME, NAK(0, NAK_ACCESS),
 		ACK(1, 2), STATE(RTS) } },
+
+	{ "reset forgets the message and its buffer", .step = {
+		POST(1), ASK(WRITE_ONLY), ACK(0, 1), PART(SEND_FIRST, 1, MTU), ACK(1, 1),
+		MOVE(RESET), BRING_UP, POST(1), ASK(SEND_ONLY, .payload_bytes = 9), ACK(0, 1),
+		DONE(2, SUCCESS), STATE(RTS) } },
 
 	/* Without acknowledgements */
 	{ "UC loses the message with a gap", .type = IB_QPT_UC, .region = NONE, .step = {
@@ -609,6 +624,13 @@ static void first_message_in_rtr_tells_that_the_peer_is_there(struct kunit *test
 	test_ask(b, &(struct request) { SEND_ONLY });
 	KUNIT_EXPECT_EQ(test, b->hca->events, BIT(IB_EVENT_COMM_EST));
 	is_ack(b, &(struct step)ACK(0, 1));
+
+	/* Of the next connection, too */
+	b->hca->events = 0;
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RESET));
+	test_qp_bring_up(b->hca, b->qp, &open_qp, IB_QPS_RTR);
+	test_ask(b, &(struct request) { WRITE_ONLY });
+	KUNIT_EXPECT_EQ(test, b->hca->events, BIT(IB_EVENT_COMM_EST));
 }
 
 /* A datagram establishes nothing */

@@ -381,6 +381,9 @@ static void do_respond_most(struct bench *b, const struct step *s)
 				HEADER(8, REMOTE_KEY), HEADER(12, bytes)
 
 static const struct test_qp_spec no_retries = { .sq_psn = FIRST_PSN };
+static const struct test_qp_spec one_each = {
+	.sq_psn = FIRST_PSN, .initiator_depth = 1, .retries = 1,
+};
 
 static const struct course courses[] = {
 	/* For the offsets of RETH, immediate and IETH see kunit/wire/opcode_kunit.c */
@@ -534,7 +537,10 @@ static const struct course courses[] = {
 	FAILS("operational error", NAK_OPERATION, REM_OP_ERR),
 	{ "receiver that is never ready fails the request", .spec = &no_retries, .step = {
 		SENDS(1), ANSWER(0, 0x21, 0), DONE(1, RNR_RETRY_EXC_ERR), STATE(ERR) } },
-	/* RNR timer 655.36 ms: longer than a stall of the machine */
+	/* 655.36 ms: longer than a stall */
+	{ "progress restores the retries for a receiver", .spec = &one_each, .step = {
+		SENDS(1), SENDS(2), FORGET, ANSWER(0, 0x21, 0), COMES(2),
+		ANSWER(0, NO_CREDITS, 1), DONE(1, SUCCESS), ANSWER(1, 0x21, 1), STATE(RTS) } },
 	{ "receiver not ready is asked again later", .step = {
 		SENDS(1), FORGET, ANSWER(0, 0x20, 0), SENT(0), COMES(1), LEFT(ANY_OPCODE, 0),
 		STATE(RTS) } },
@@ -556,6 +562,14 @@ static const struct course courses[] = {
 		SENDS(1), ANSWER(0, 0x00, 1), READS(8),
 		STEP(do_respond, 0x02 << 24 | 2, READ_ONLY, .psn = 1, .payload_bytes = 8),
 		FORGET, SENDS(1), SENDS(1), SENDS(1), SENT(2) } },
+	/* 9.7.7.2 */
+	{ "message without a credit goes on behind its first packet", .step = {
+		SENDS(1), ANSWER(0, 0x00, 1), FORGET, SENDS(3 * MTU), LEFT(SEND_FIRST, 1),
+		SENT(0), ANSWER(1, 0x00, 1), LEFT(SEND_MIDDLE, 2), LEFT(SEND_LAST, 3), SENT(0) } },
+	{ "reset forgets credits, READs and what is half sent", .spec = &one_each, .step = {
+		SENDS(1), ANSWER(0, 0x00, 1), READS(8), WRITES(200 * MTU), FORGET, MOVE(RESET),
+		BRING_UP, READS(8), SENDS(1), SENDS(1), LEFT(READ_REQUEST, 0),
+		LEFT(SEND_ONLY, 1), LEFT(SEND_ONLY, 2), SENT(0) } },
 };
 TEST_COURSES(requests_and_answers_have_their_consequences, courses, &spec, 0)
 
