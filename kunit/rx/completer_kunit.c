@@ -20,6 +20,14 @@ static const struct test_qp_spec spec = {
 	.sq_psn = FIRST_PSN, .initiator_depth = 16, .retries = 7,
 };
 
+/* So many READs may be in flight */
+static const struct test_qp_spec one_read = {
+	.sq_psn = FIRST_PSN, .initiator_depth = 1, .retries = 7,
+};
+static const struct test_qp_spec two_reads = {
+	.sq_psn = FIRST_PSN, .initiator_depth = 2, .retries = 7,
+};
+
 /* --- steps ------------------------------------------------------------------------ */
 
 static ACT(is_target, KUNIT_EXPECT_EQ(b->hca->test, *(u64 *)(b->hca->buffer + TARGET), s->n))
@@ -122,10 +130,14 @@ static const struct course courses[] = {
 		RESPOND(READ_MIDDLE, 2, MTU), RESPOND(READ_LAST, 3, MTU), ASKED(1, 3 * MTU),
 		FROM(MTU), SENT(0), RESPOND(READ_FIRST, 1, MTU), RESPOND(READ_MIDDLE, 2, MTU),
 		RESPOND(READ_LAST, 3, MTU), COMPLETES(4 * MTU), PAYLOAD(TARGET + 3 * MTU, MTU) } },
-	{ "lost response is asked for once, with all that follow", .step = {
+	{ "lost response is asked for once, with all that follow", .spec = &one_read, .step = {
 		GO_BACK, READ_TO(4 * MTU), FORGET, RESPOND(READ_FIRST, 0, MTU),
 		RESPOND(READ_MIDDLE, 2, MTU), RESPOND(READ_LAST, 3, MTU), ASKED(1, 3 * MTU),
 		SENT(0), COUNT(IMPLIED_NAK_SEQ_ERR, 1) } },
+	{ "repeated READ makes no room for another one", .spec = &two_reads, .step = {
+		READ_TO(8), READ_TO(9), READ_TO(10), ASKED(0, 8), ASKED(1, 9), SENT(0),
+		RESPOND(READ_ONLY, 1, 9), ASKED(0, 8), SENT(0), RESPOND(READ_ONLY, 0, 8),
+		DONE(8, SUCCESS), COMPLETES(9), ASKED(2, 10) } },
 	/* 9.7.5.2.4, implied NAK: the peer went on, so the response is lost */
 	{ "acknowledgement past a READ repeats it, and is not forgotten", .step = {
 		READ_TO(8), SENDS(9), FORGET, ANSWER(1, NO_CREDITS, 1), PENDING, ASKED(0, 8),

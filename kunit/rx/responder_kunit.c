@@ -266,6 +266,11 @@ static const struct course courses[] = {
 		SET_WORD(U64_MAX), ASK(FETCH_ADD, .swap_add = 3), ATOMIC(0, U64_MAX), WORD(2),
 		ASK(CMP_SWAP, .psn = 1, .compare = 1, .swap_add = 9), ATOMIC(1, 2), WORD(2),
 		ASK(CMP_SWAP, .psn = 2, .compare = 2, .swap_add = 9), ATOMIC(2, 2), WORD(9) } },
+	/* Nor is the buffer of an earlier SEND written to */
+	{ "WRITE does not go on as a SEND", .step = {
+		POST(1), ASK(SEND_ONLY), ACK(0, 1), RECEIVED(0, 0, 0),
+		ASK(WRITE_FIRST, .psn = 1, .payload_bytes = MTU, .length = 2 * MTU,
+		    .no_ack = true), PART(SEND_LAST, 2, 8), NAK(2, NAK_INVALID), STATE(ERR) } },
 	{ "invalidation takes the key away", .step = {
 		POST(1), ASK(SEND_ONLY_INV), ACK(0, 1), RECEIVED(0, IB_WC_WITH_INVALIDATE, 0),
 		ASK_WRITE(1, 0, 8), NAK(1, NAK_ACCESS) } },
@@ -625,8 +630,10 @@ static void first_message_in_rtr_tells_that_the_peer_is_there(struct kunit *test
 	KUNIT_EXPECT_EQ(test, b->hca->events, BIT(IB_EVENT_COMM_EST));
 	is_ack(b, &(struct step)ACK(0, 1));
 
-	/* Of the next connection, too */
+	/* Once, and of the next connection, too */
 	b->hca->events = 0;
+	test_ask(b, &(struct request) { WRITE_ONLY, .psn = 1 });
+	KUNIT_EXPECT_EQ(test, b->hca->events, 0);
 	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RESET));
 	test_qp_bring_up(b->hca, b->qp, &open_qp, IB_QPS_RTR);
 	test_ask(b, &(struct request) { WRITE_ONLY });

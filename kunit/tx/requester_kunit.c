@@ -429,7 +429,10 @@ static const struct course courses[] = {
 		MOVE(SQD), SENDS(0), SENDS(1), FAIL(SQE), MOVE(RTS), SENT(0),
 		DONE(0, WR_FLUSH_ERR), DONE(1, WR_FLUSH_ERR), SENDS(2), SENT(1),
 		DONE(2, SUCCESS) } },
-	/* 8 GiB of packets later: the boundary for old PSNs has moved along */
+	{ "bad request fails behind what is sent with it", .type = IB_QPT_UC, .step = {
+		MOVE(SQD), WRITES(1), WR(IB_WR_SEND, 8, .rkey_xor = 0x4711), MOVE(RTS),
+		DONE(1, SUCCESS), DONE(8, LOC_PROT_ERR), STATE(SQE) } },
+	/* 8 GiB of packets later: the PSN that is called old has moved along */
 	{ "unreliable requests are whole after half the PSNs", .type = IB_QPT_UC, .step = {
 		SENDS(1), FORGET, SKIP(0x7fffff), SENDS(1), FORGET, SENDS(2 * MTU),
 		LEFT(UC | SEND_FIRST, 0x800001), LEFT(UC | SEND_LAST, 0x800002) } },
