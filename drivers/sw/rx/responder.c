@@ -244,8 +244,7 @@ static enum rhca_hold_result hold(struct rhca_sw_qp *qp,
 {
 	enum rhca_hold_result result;
 
-	if (!rhca_is_rc(&qp->base) || (rx->flags & RHCA_OP_RESERVED) ||
-	    !READ_ONCE(rx->port->cc.selective_repeat))
+	if (!rhca_is_rc(&qp->base) || !READ_ONCE(rx->port->cc.selective_repeat))
 		return RHCA_HOLD_REFUSED;
 	result = rhca_hold_put(&qp->recv.hold, &qp->recv.lock, &qp->base, rx,
 			       qp->recv.expected_psn);
