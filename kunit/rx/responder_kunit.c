@@ -319,8 +319,9 @@ static const struct course courses[] = {
 	{ "fatal NAK stands behind earlier answers", .step = {
 		PAUSE, ASK_READ(0, 0, 2 * MTU), ASK(WRITE_ONLY, .psn = 2, .length = 8,
 						.payload_bytes = 8, .rkey_xor = 0xbad00),
-		/* Neither later packets nor a duplicate change the answer */
-		ASK(WRITE_ONLY, .psn = 3), ASK(WRITE_ONLY, .psn = 2), QUIET, STATE(RTS),
+		/* Neither later packets nor a repetition change the answer */
+		ASK(WRITE_ONLY, .psn = 3), ASK(WRITE_ONLY, .psn = 2),
+		ASK(FETCH_ADD, .psn = 2, .va = 4), QUIET, STATE(RTS),
 		RESUME, RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_LAST, 1, MTU, MTU),
 		NAK(2, NAK_ACCESS), STATE(ERR) } },
 	{ "duplicate does not take the place of a NAK", .step = {
@@ -336,7 +337,10 @@ static const struct course courses[] = {
 	{ "RNR NAK is withdrawn when the message has its buffer", .step = {
 		PAUSE, ASK(SEND_ONLY), POST(1), ASK(SEND_ONLY, .no_ack = true),
 		RECEIVED(0, 0, 0), RESUME, ACK(-1, 1), QUIET } },
-	/* One of three receives is left after the second message, as the ACK says */
+	{ "gap behind a message that had no buffer is reported", .step = {
+		ASK(SEND_ONLY), NAK(0, RNR), POST(1), ASK(SEND_ONLY), ACK(0, 1),
+		ASK(WRITE_ONLY, .psn = 2), NAK(1, NAK_PSN) } },
+	/* One of three receives is left after the second message: the ACK says so */
 	{ "ACK promises no receive twice", .step = {
 		POST(3), PAUSE, ASK(SEND_ONLY), ASK(SEND_ONLY, .psn = 1, .no_ack = true), RESUME,
 		NAK(0, 1), MSN(2) } },
@@ -369,6 +373,9 @@ static const struct course courses[] = {
 		ASK_READ(0, 0, MTU), ASK(SEND_ONLY_INV, .psn = 1), RESUME, NAK(0, NAK_ACCESS),
 		ACK(1, 2), STATE(RTS) } },
 
+	{ "reset forgets READs that were answered", .step = {
+		ASK_READ(0, 0, MTU), FORGET, MOVE(RESET), BRING_UP, ASK(WRITE_ONLY), ACK(0, 1),
+		ASK_READ(0, 0, MTU), QUIET } },
 	{ "reset forgets the message and its buffer", .step = {
 		POST(1), ASK(WRITE_ONLY), ACK(0, 1), PART(SEND_FIRST, 1, MTU), ACK(1, 1),
 		MOVE(RESET), BRING_UP, POST(1), ASK(SEND_ONLY, .payload_bytes = 9), ACK(0, 1),

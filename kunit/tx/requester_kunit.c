@@ -448,6 +448,9 @@ static const struct course courses[] = {
 		GO_BACK, WRITES(5 * MTU), FORGET, ANSWER(2, NAK_PSN, 0), LEFT(WRITE_MIDDLE, 2),
 		DATA(2 * MTU), LEFT(WRITE_MIDDLE, 3), DATA(3 * MTU), LEFT(WRITE_LAST, 4),
 		DATA(4 * MTU), SENT(0) } },
+	{ "packets behind a repeated message ask as before", .step = {
+		GO_BACK, WRITES(5 * MTU), FORGET, ANSWER(2, NAK_PSN, 0), FORGET,
+		ANSWER(4, NO_CREDITS, 1), WRITES(3 * MTU), LEFT(WRITE_FIRST, 5), ASKS(false) } },
 	{ "peer that holds gets what is missing", .step = {
 		LOSE_ONE, ANSWER(4, NO_CREDITS, 1), LEFT(SEND_ONLY, 5), SENT(0),
 		COUNT(TX_RETRANSMITTED_PACKETS, 1) } },
