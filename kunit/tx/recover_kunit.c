@@ -287,9 +287,13 @@ static void who_waited_for_a_probe_is_not_timed(struct kunit *test)
 	rtt.least = 0;		/* not known yet */
 	KUNIT_EXPECT_FALSE(test, rhca_recover_delayed(&recover, &rtt, direct));
 	rtt.least = 2 * NSEC_PER_MSEC;
-	loss.now--;
-	rhca_recover_nak(&recover, &loss);
+	/* Nothing is missing any more */
 	rhca_recover_acked(&recover, NEWEST, direct);
+	KUNIT_EXPECT_FALSE(test, rhca_recover_delayed(&recover, &rtt, direct));
+	/* What a NAK named is no probe */
+	loss.psn = NEWEST;
+	loss.newest = NEWEST + 10;
+	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REPEAT);
 	KUNIT_EXPECT_FALSE(test, rhca_recover_delayed(&recover, &rtt, direct));
 }
 
