@@ -738,7 +738,7 @@ static const struct other_case others[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(other, others, desc);
 
-/* The first packet of a QP by any path, of one size; false when it is sent in another way */
+/* Add a QP's first packet, always of the same size; returns false if it was sent another way */
 static bool share_segment(struct bench *b, struct rhca_shared_block *shared, u32 index,
 			  struct rhca_path *path, const struct rhca_bth_fields *fields)
 {

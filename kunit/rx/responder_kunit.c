@@ -308,7 +308,7 @@ static const struct course courses[] = {
 		ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU),
 		ASK(READ_REQUEST, .length = MTU, .rkey_xor = 0x100000), NAK(0, NAK_ACCESS),
 		STATE(RTS) } },
-	/* 9.7.4.1.3: it must lie inside the one before, at the same place */
+	/* 9.7.4.1.3: it must lie inside the original one, at the same place */
 	{ "duplicate READ of something else is dropped", .step = {
 		ASK_READ(0, 0, 2 * MTU), FORGET, ASK_READ(0, 0, 3 * MTU), SENT(0),
 		ASK_READ(0, 8, MTU), SENT(0), ASK_READ(1, 0, MTU), SENT(0),
@@ -319,7 +319,7 @@ static const struct course courses[] = {
 	{ "fatal NAK stands behind earlier answers", .step = {
 		PAUSE, ASK_READ(0, 0, 2 * MTU), ASK(WRITE_ONLY, .psn = 2, .length = 8,
 						.payload_bytes = 8, .rkey_xor = 0xbad00),
-		/* Neither later packets nor a repetition change the answer */
+		/* Neither later packets nor a duplicate change the answer */
 		ASK(WRITE_ONLY, .psn = 3), ASK(WRITE_ONLY, .psn = 2),
 		ASK(FETCH_ADD, .psn = 2, .va = 4), QUIET, STATE(RTS),
 		RESUME, RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_LAST, 1, MTU, MTU),
@@ -340,7 +340,7 @@ static const struct course courses[] = {
 	{ "gap behind a message that had no buffer is reported", .step = {
 		ASK(SEND_ONLY), NAK(0, RNR), POST(1), ASK(SEND_ONLY), ACK(0, 1),
 		ASK(WRITE_ONLY, .psn = 2), NAK(1, NAK_PSN) } },
-	/* One of three receives is left after the second message: the ACK says so */
+	/* One of three receives is left after the second message, as the ACK says */
 	{ "ACK promises no receive twice", .step = {
 		POST(3), PAUSE, ASK(SEND_ONLY), ASK(SEND_ONLY, .psn = 1, .no_ack = true), RESUME,
 		NAK(0, 1), MSN(2) } },
@@ -360,7 +360,7 @@ static const struct course courses[] = {
 		ASK_READ(1, 0, MTU), ASK_READ(2, 0, MTU), COUNT(RX_DROPPED_NO_RESOURCE, 1),
 		RESUME, RESPONSE(READ_ONLY, 0, 0, MTU), RESPONSE(READ_ONLY, 1, 0, MTU), QUIET,
 		ASK_READ(2, 0, MTU), RESPONSE(READ_ONLY, 2, 0, MTU), STATE(RTS) } },
-	/* A peer that has lost nothing requests this; the whole answer is still to be sent */
+	/* Even a peer that has lost nothing may request this; the first answer is sent in full */
 	{ "rest of a READ does not shorten an answer that waits", .step = {
 		PAUSE, ASK_READ(0, 0, 3 * MTU), ASK_READ(2, 2 * MTU, MTU), RESUME,
 		RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_MIDDLE, 1, MTU, MTU),

@@ -432,7 +432,7 @@ static const struct course courses[] = {
 	{ "bad request fails behind what is sent with it", .type = IB_QPT_UC, .step = {
 		MOVE(SQD), WRITES(1), WR(IB_WR_SEND, 8, .rkey_xor = 0x4711), MOVE(RTS),
 		DONE(1, SUCCESS), DONE(8, LOC_PROT_ERR), STATE(SQE) } },
-	/* 8 GiB of packets later: the PSN that is called old has moved along */
+	/* 8 GiB of packets later: the boundary for old PSNs has moved along */
 	{ "unreliable requests are whole after half the PSNs", .type = IB_QPT_UC, .step = {
 		SENDS(1), FORGET, SKIP(0x7fffff), SENDS(1), FORGET, SENDS(2 * MTU),
 		LEFT(UC | SEND_FIRST, 0x800001), LEFT(UC | SEND_LAST, 0x800002) } },
@@ -543,7 +543,7 @@ static const struct course courses[] = {
 	FAILS("operational error", NAK_OPERATION, REM_OP_ERR),
 	{ "receiver that is never ready fails the request", .spec = &no_retries, .step = {
 		SENDS(1), ANSWER(0, 0x21, 0), DONE(1, RNR_RETRY_EXC_ERR), STATE(ERR) } },
-	/* 655.36 ms: longer than a stall */
+	/* RNR timer 655.36 ms: longer than a stall of the machine */
 	{ "progress restores the retries for a receiver", .spec = &one_each, .step = {
 		SENDS(1), SENDS(2), FORGET, ANSWER(0, 0x21, 0), COMES(2),
 		ANSWER(0, NO_CREDITS, 1), DONE(1, SUCCESS), ANSWER(1, 0x21, 1), STATE(RTS) } },

@@ -83,7 +83,7 @@ count release try_release
 count rpm-build scripts/package/build-rpm --out "$out/rpm-old"
 count rpm-build-next scripts/package/build-rpm --version "$version.1" --out "$out/rpm-new"
 count rpm-one-bin rpm_one_bin
-# Where npm is: not all of that is installed for one file.
+# Only if npm is installed: installing all of it for one file is too much.
 ! command -v npm > /dev/null || count dashboard scripts/check/dashboard.sh
 [ $# -gt 0 ] || set -- bookworm trixie
 for suite; do

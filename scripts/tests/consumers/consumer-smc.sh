@@ -5,14 +5,13 @@
 # tier: full
 # timeout: 600
 #
-# SMC-R: sockets of family AF_SMC, whose streams go by RDMA WRITEs between kernels. Every
-# byte comes back and is compared (smc-bytes.c); that RDMA carried them, and not TCP,
-# which SMC falls back to without a word, is told by the devices' counters. Version 1,
-# which uses RoCE v1, and version 2, which uses RoCE v2; with large buffers, which SMC
-# registers as a whole; then while the link flaps, and with the device of either host
-# removed under a stream. smc-bytes waits for a second before it closes a stream that has
-# ended so: SMC of 7.3 forgets a reference to a socket that is closed while it aborts it,
-# and keeps its namespace for ever.
+# SMC-R: sockets of family AF_SMC, whose streams are transferred by RDMA WRITEs between kernels.
+# Every byte comes back and is compared (smc-bytes.c); the devices' counters show that RDMA was
+# used, and not TCP, to which SMC falls back silently. Version 1, which uses RoCE v1, and
+# version 2, which uses RoCE v2; with large buffers, which SMC registers as a whole; then while
+# the link flaps, and with the device of either host removed under a stream. smc-bytes then waits
+# for a second before it closes the ended stream, as SMC of 7.3 leaks a reference to a socket
+# that is closed while being aborted, which keeps its namespace for ever.
 
 . "$(dirname "$0")/consumer-lib.sh"
 only_ours

@@ -7,7 +7,7 @@
 #
 # roce-lab with little else available: in a root of busybox, where a static program of
 # libibverbs runs; and in a Debian 13 of debootstrap, whose pyverbs tests (rdma-core 56) pass
-# for a user as they do for root in the scenario pyverbs-13. Roots are read- only, with a /proc
+# for a user as they do for root in the scenario pyverbs-13. Roots are read-only, with a /proc
 # and a /tmp.
 #
 # No turns: the tests of pyverbs take minutes.

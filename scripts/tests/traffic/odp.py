@@ -290,8 +290,8 @@ def forked():
 
 
 def holes(dig=Memory.unmap, kind='a hole'):
-    """What, whose memory has the hole, bytes, where at the peer; the sender's end and
-    that of the receive request, if it takes one."""
+    """Operation, side with the hole, bytes, offset at the peer; statuses of the request and of
+    the receive request, if it uses one."""
     middle, size = 4 * PAGE, 16 * PAGE
     for op, side, length, at, sent, received in (
             ('WRITE', 1, size, 0, [REM_ACCESS], None),
@@ -451,7 +451,7 @@ def said_to_be_huge():
 
 
 def limited():
-    """The tables count as locked memory: an entry a page."""
+    """The tables are charged as locked memory: an entry for each page."""
     little = MIB * 4 * KIB // PAGE
 
     def registers(size, implicit=False, limit=little):
