@@ -147,7 +147,7 @@ def drops_the_rest(rules):
 def blocking_chains():
     """(family, table, name) of the chains of hook input that drop what no rule lets in.
 
-    None if any rule names the UDP port.
+    Empty if any rule names the UDP port.
     """
     items = (roce.command_json("nft", "-j", "list", "ruleset") or {}).get("nftables", [])
     if any(names_port(item.get(kind)) for item in items for kind in ("rule", "set", "map")) or \
