@@ -46,6 +46,23 @@ static void do_lossy(struct bench *b, const struct step *s)
 	b->send->recovery->loss_psn = FIRST_PSN;
 }
 
+/* On a path of 1 s the first packet is timed, and it was repeated by a probe this long ago */
+static void do_probe(struct bench *b, const struct step *s)
+{
+	u64 now = ktime_get_mono_fast_ns();
+
+	b->send->rtt = (struct rhca_rtt) {
+		.least = NSEC_PER_SEC, .smoothed = NSEC_PER_SEC,
+		.sent_at = now - 5ULL * NSEC_PER_SEC, .psn = FIRST_PSN,
+	};
+	b->send->recovering = true;
+	b->send->recovery->rule.mode = RHCA_RECOVER_ONE;
+	b->send->recovery->rule.probed = true;
+	b->send->recovery->rule.repeat_at = now - s->n;
+}
+
+static ACT(is_timed, KUNIT_EXPECT_EQ(b->hca->test, b->send->rtt.smoothed > NSEC_PER_SEC, s->n))
+
 static void do_late(struct bench *b, const struct step *s)
 {
 	b->send->recovery->reorder.wait_ns = s->n;
@@ -63,6 +80,8 @@ static ACT(do_too_far, rhca_missing_refused(b->send, FIRST_PSN + s->n))
 #define PATH(ns)		STEP(do_path, ns)
 #define HOLDS			STEP(do_holds, 0)	/* the peer holds early packets */
 #define LOSSY			STEP(do_lossy, 0)
+#define PROBED(ns)		STEP(do_probe, ns)
+#define TIMED(yes)		STEP(is_timed, yes)	/* the path was */
 #define LATE(ns)		STEP(do_late, ns)	/* responses are late by this many ns */
 #define IS_LATE(yes)		STEP(is_late, yes)	/* whether they are known to be */
 #define TOO_FAR(at_psn)		STEP(do_too_far, at_psn)
@@ -106,6 +125,12 @@ static const struct course courses[] = {
 		COUNT(RX_ICRC_ENCAPSULATED, 1), SENT(0) } },
 	{ "atomic stores the value before", .step = {
 		FETCH, RESPOND(ATOMIC_ACK, 0, 0), COMPLETES(8), TARGET_IS(0x12345678) } },
+	{ "who waited for a probe does not time the path", .step = {
+		WRITES(3), PROBED(1100 * NSEC_PER_MSEC), ANSWER(0, NO_CREDITS, 1),
+		DONE_AS(3, RDMA_WRITE), TIMED(false) } },
+	{ "who would have come without it does", .step = {
+		WRITES(3), PROBED(900 * NSEC_PER_MSEC), ANSWER(0, NO_CREDITS, 1),
+		DONE_AS(3, RDMA_WRITE), TIMED(true) } },
 	{ "READ response acknowledges what was before", .step = {
 		WRITES(3), READ_TO(8), RESPOND(READ_ONLY, 1, 8), DONE_AS(3, RDMA_WRITE),
 		DONE_AS(8, RDMA_READ) } },

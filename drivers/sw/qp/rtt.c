@@ -89,18 +89,17 @@ void rhca_rtt_forget(struct rhca_rtt *rtt, u32 psn)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_forget);
 
-/* More than this is queueing delay */
-static u32 longest_direct(const struct rhca_rtt *rtt)
+/* Beyond the time @path of a round trip without queueing, this is queueing delay */
+static u32 least_queueing(u32 path)
 {
-	u32 path = min(rtt->least, LONGEST_PATH_NS);
-
-	return path + max(path / 4, LEAST_QUEUEING_NS);
+	return max(path / 4, LEAST_QUEUEING_NS);
 }
 
 /* Does a round trip without queueing take so many ns? */
 bool rhca_rtt_is_direct(const struct rhca_rtt *rtt, u64 ns)
 {
-	return rtt->least && ns >= rtt->least && ns < longest_direct(rtt);
+	return rtt->least && ns >= rtt->least &&
+	       ns - rtt->least < least_queueing(rtt->least);
 }
 
 /**
@@ -114,7 +113,9 @@ bool rhca_rtt_is_direct(const struct rhca_rtt *rtt, u64 ns)
  */
 bool rhca_rtt_is_queued(const struct rhca_rtt *rtt)
 {
-	return !rtt->smoothed || rtt->smoothed >= longest_direct(rtt);
+	u32 path = min(rtt->least, LONGEST_PATH_NS);
+
+	return !rtt->smoothed || rtt->smoothed >= path + least_queueing(path);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_is_queued);
 

@@ -191,7 +191,8 @@ check "roce-status --json: the peer" "::ffff:$IP4_B" \
 	"$(field "[q['dgid'] for q in j['devices'][0]['ports'][0]['qps'] if q['type'] == 'RC'][0]")"
 echo 5 > "$IB/$DEV_A/tc/1/ttl"
 check "the forced TTL is the queue pair's" 5 \
-	"$(rdma -dd resource show qp link "$DEV_A" | grep -oP 'type RC .*drv_hop_limit \K\d+')"
+	"$(rdma -dd resource show qp link "$DEV_A" | tr '\n' ' ' |
+		grep -oP 'type RC .*?drv_hop_limit \K\d+' | head -n 1)"
 check_match "and in roce-status" "forced TTL: 5" "$("$TOOLS/roce-status" "$DEV_A")"
 echo 0 > "$IB/$DEV_A/tc/1/ttl"
 echo 104 > "$IB/$DEV_A/tc/1/traffic_class"
