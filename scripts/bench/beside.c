@@ -68,6 +68,30 @@ static void open_load(struct load_side *side, const char *name, const char *gid_
 		side->qps[i] = create_qp(end, IBV_QPT_RC, side->cq, side->cq, QUEUED);
 }
 
+/*
+ * All at once: on one processor the packets of a request that is posted alone leave before the
+ * next one is posted, so the queue would never be longer than one request.
+ */
+static int post_list(struct ibv_qp *qp, enum ibv_wr_opcode opcode,
+		     const struct piece *piece, uint64_t id)
+{
+	struct ibv_sge sge = { (uintptr_t)piece->memory, piece->bytes, piece->lkey };
+	struct ibv_send_wr *bad, wrs[QUEUED];
+	int i;
+
+	for (i = 0; i < QUEUED; i++)
+		wrs[i] = (struct ibv_send_wr){
+			.wr_id = id,
+			.next = i + 1 < QUEUED ? &wrs[i + 1] : NULL,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = opcode,
+			.send_flags = IBV_SEND_SIGNALED,
+			.wr.rdma = { (uintptr_t)piece->remote, piece->rkey },
+		};
+	return ibv_post_send(qp, wrs, &bad);
+}
+
 /* Runs until it is killed */
 static void keep_load(char **argv, enum ibv_wr_opcode opcode, int begun)
 {
@@ -81,8 +105,8 @@ static void keep_load(char **argv, enum ibv_wr_opcode opcode, int begun)
 		connect_pair(from.qps[i], &from.end, to.qps[i], &to.end);
 	piece = (struct piece){ from.mr->addr, LOAD_BYTES, from.mr->lkey, to.mr->addr,
 				to.mr->rkey };
-	for (i = 0; i < LOADS * QUEUED; i++)
-		if (post_rdma(from.qps[i % LOADS], opcode, &piece, i % LOADS))
+	for (i = 0; i < LOADS; i++)
+		if (post_list(from.qps[i], opcode, &piece, i))
 			err(1, "load");
 	if (write(begun, "", 1) != 1)
 		err(1, "pipe");
