@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How much is sent with bottom halves off: at most 64 packets, and with PREEMPT_RT at most 64 KiB,
- * whatever is pending and for any number of QPs.
+ * whatever is pending and for any number of QPs. And how much is sent in a process's time.
  */
 #include <linux/interrupt.h>
 #include <linux/sched/task.h>
@@ -185,8 +185,114 @@ static void answers_are_no_more_than_that(struct kunit *test)
 					     QPS * TEST_BUFFER_BYTES / c->mtu));
 }
 
+/* --- a process's time ----------------------------------------------------------- */
+
+static const struct spared_case {
+	const char *desc;
+	int prio;
+	unsigned int flags;
+	bool spared;
+} spared_cases[] = {
+	{ "a process", DEFAULT_PRIO, 0, true },
+	{ "a nice one", MAX_PRIO - 1, 0, true },
+	{ "one of higher priority", DEFAULT_PRIO - 1, 0, false },
+	{ "a realtime one", MAX_RT_PRIO - 1, 0, false },
+	{ "a kernel thread", DEFAULT_PRIO, PF_KTHREAD, false },
+};
+KUNIT_ARRAY_PARAM_DESC(spared, spared_cases, desc);
+
+static void spared_are_processes_that_ksoftirqd_competes_with(struct kunit *test)
+{
+	const struct spared_case *c = test->param_value;
+	struct task_struct *task = test_alloc(test, sizeof(*task));
+
+	task->prio = c->prio;
+	task->flags = c->flags;
+	KUNIT_EXPECT_EQ(test, rhca_is_spared(task), c->spared);
+}
+
+/* The thread of this test is a process's until resume_thread(). @sent: in this period already */
+static void pretend_process(u32 sent)
+{
+	struct rhca_section *section = this_cpu_ptr(&rhca_sections);
+
+	section->until = jiffies + 60 * HZ;
+	section->sent = sent;
+	current->flags &= ~PF_KTHREAD;
+}
+
+static void resume_thread(void)
+{
+	current->flags |= PF_KTHREAD;
+	this_cpu_ptr(&rhca_sections)->until = jiffies;
+}
+
+static const struct borrow_case {
+	const char *desc;
+	u32 sent;
+	bool more;
+} borrow_cases[] = {
+	{ "little was sent", 0, true },
+	{ "much was sent", RHCA_BORROWED_PACKETS, false },
+};
+KUNIT_ARRAY_PARAM_DESC(borrow, borrow_cases, desc);
+
+static void ack_sends_in_a_process_unless_much_was_sent(struct kunit *test)
+{
+	const struct borrow_case *c = test->param_value;
+	struct test_hca *hca = setup(test);
+	struct ib_qp *qp = ready_qp(hca, IB_QPT_RC, TEST_MTU_BYTES);
+	__be32 aeth = 0;
+	struct test_packet ack = {
+		.bth = { .opcode = ACKNOWLEDGE, .psn = FIRST_PSN, .dest_qpn = qp->qp_num },
+		.extended = &aeth,
+		.extended_bytes = sizeof(aeth),
+	};
+	struct sk_buff *skb;
+	u32 before, sent;
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		kunit_skip(test, "softirqs are threads");
+	to_sw_qp(ibqp_to_verbs(qp))->send.cwnd.packets = MOST_PACKETS;
+	post_writes(hca, qp);
+	before = test_num_sent(hca);
+	skb = test_packet_on(hca, &ack, hca->ndev[0]);
+	preempt_count_add(SOFTIRQ_OFFSET);
+	pretend_process(c->sent);
+	test_arrive(skb, RHCA_V1);
+	sent = test_num_sent(hca);
+	resume_thread();
+	preempt_count_sub(SOFTIRQ_OFFSET);
+	KUNIT_EXPECT_EQ(test, sent > before, c->more);
+	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(hca) > before));
+}
+
+static void tasklet_sends_in_a_process_unless_much_was_sent(struct kunit *test)
+{
+	const struct borrow_case *c = test->param_value;
+	struct test_hca *hca = setup(test);
+	struct ib_qp *qp = ready_qp(hca, IB_QPT_UC, TEST_MTU_BYTES);
+	u32 sent;
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		kunit_skip(test, "softirqs are threads");
+	preempt_disable();
+	local_bh_disable();
+	post_writes(hca, qp);
+	pretend_process(c->sent);
+	local_bh_enable();
+	sent = test_num_sent(hca);
+	resume_thread();
+	preempt_enable();
+	KUNIT_EXPECT_EQ(test, sent > MOST_PACKETS, c->more);
+	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(hca) > MOST_PACKETS));
+}
+
 TEST_SUITE(rhca_section,
 	   KUNIT_CASE_PARAM(post_sends_no_more_than_that, section_gen_params),
 	   KUNIT_CASE_PARAM(tasklet_sends_no_more_than_that, section_gen_params),
 	   KUNIT_CASE_PARAM(tasklet_in_anothers_section_sends_no_more, section_gen_params),
-	   KUNIT_CASE_PARAM(answers_are_no_more_than_that, section_gen_params));
+	   KUNIT_CASE_PARAM(answers_are_no_more_than_that, section_gen_params),
+	   KUNIT_CASE_PARAM(spared_are_processes_that_ksoftirqd_competes_with, spared_gen_params),
+	   KUNIT_CASE_PARAM(ack_sends_in_a_process_unless_much_was_sent, borrow_gen_params),
+	   KUNIT_CASE_PARAM(tasklet_sends_in_a_process_unless_much_was_sent, borrow_gen_params));

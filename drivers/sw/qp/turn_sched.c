@@ -289,6 +289,12 @@ static void run_listed(struct tasklet_struct *task)
 	bool begun = rhca_section_begin();
 	struct rhca_turn *turn;
 
+	/* Scheduled in vain a few times, it is left to ksoftirqd */
+	if (!rhca_section_may_borrow()) {
+		rhca_section_end(begun);
+		tasklet_schedule(task);
+		return;
+	}
 	if (!list->next)	/* otherwise some of them have yet to run */
 		WRITE_ONCE(list->num_posts, 0);
 	list->answered = 0;

@@ -13,6 +13,7 @@
 #include "sw/tx/requester.h"
 #include "sw/tx/send_completion.h"
 #include "sw/tx/window.h"
+#include "sw/verbs/section.h"
 
 static void run_turn(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
@@ -63,6 +64,9 @@ void rhca_send_kick(struct rhca_sw_qp *qp, enum rhca_kick reason,
 }
 
 /*
+ * What an acknowledgement allows to be sent is left to the tasklet, and so to ksoftirqd, if too
+ * much of a process's time has been used.
+ *
  * A CPU that processes an acknowledgement leaves requests of at least this size to another CPU
  * whose tasklet is about to run: both copy in parallel. Handing over less costs more than it gains.
  */
@@ -73,8 +77,11 @@ static enum rhca_kick_how how_of_ack(struct rhca_sw_qp *qp)
 	struct rhca_requester *send = &qp->send;
 
 	/* A timeout has already counted its retransmission: do not delay it */
-	if (!send->repeating && !send->hole_due &&
-	    rhca_turn_is_elsewhere(&send->turn) &&
+	if (send->repeating || send->hole_due)
+		return RHCA_KICK_TAKE;
+	if (!rhca_section_may_borrow())
+		return RHCA_KICK_QUEUE;
+	if (rhca_turn_is_elsewhere(&send->turn) &&
 	    rhca_requester_has_request(qp, send->next) &&
 	    rhca_sq_wqe(&qp->base.sq, send->next)->length >= HAND_OVER_BYTES)
 		return RHCA_KICK_RUN;

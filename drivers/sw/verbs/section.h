@@ -7,9 +7,12 @@
 #ifndef RHCA_SW_VERBS_SECTION_H
 #define RHCA_SW_VERBS_SECTION_H
 
+#include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/sched/prio.h>
 #include <linux/types.h>
 
 /*
@@ -19,6 +22,15 @@
 #define RHCA_SECTION_PACKETS		64U
 #define RHCA_SECTION_BYTES		(64U << 10)	/* of payload */
 #define RHCA_SECTION_COUNTS_BYTES	IS_ENABLED(CONFIG_PREEMPT_RT)
+
+/*
+ * A softirq uses the time of the process that it interrupts, or that enables bottom halves, no
+ * matter whose packets it sends. Once a CPU has sent so many in a period, which takes about half a
+ * millisecond, the rest is left to ksoftirqd, with which the process shares the CPU like with any
+ * other thread.
+ */
+#define RHCA_BORROWED_PACKETS		512U
+#define RHCA_BORROW_PERIOD		msecs_to_jiffies(10)
 
 /* Rest of what may be sent */
 struct rhca_allowance {
@@ -51,6 +63,8 @@ struct rhca_section {
 	const struct task_struct *owner;	/* its thread; NULL: no section */
 	struct rhca_allowance left;		/* rest of its allowance */
 	u64 now;				/* rhca_section_time(); 0: not read yet */
+	unsigned long until;			/* end of the period that @sent is about, jiffies */
+	u32 sent;				/* packets of all sections in it */
 };
 
 DECLARE_PER_CPU(struct rhca_section, rhca_sections);
@@ -72,8 +86,26 @@ static inline void rhca_section_use(u32 packets, u32 bytes)
 {
 	struct rhca_section *section = this_cpu_ptr(&rhca_sections);
 
-	if (section->owner == current)
+	if (section->owner == current) {
 		rhca_allowance_use(&section->left, packets, bytes);
+		section->sent += packets;
+	}
+}
+
+/*
+ * Not kernel threads. Nor processes that precede ksoftirqd: as long as they are busy, it would not
+ * run at all, or rarely
+ */
+static inline bool rhca_is_spared(const struct task_struct *task)
+{
+	return !(task->flags & PF_KTHREAD) && task->prio >= DEFAULT_PRIO;
+}
+
+/* May this softirq send more in the time of the process? */
+static inline bool rhca_section_may_borrow(void)
+{
+	return this_cpu_read(rhca_sections.sent) < RHCA_BORROWED_PACKETS ||
+	       !in_serving_softirq() || !rhca_is_spared(current);
 }
 
 /* Begin a section of several passes. Returns false inside a section, which continues */
@@ -83,6 +115,10 @@ static inline bool rhca_section_begin(void)
 
 	if (section->owner)
 		return false;
+	if (time_after_eq(jiffies, section->until)) {
+		section->until = jiffies + RHCA_BORROW_PERIOD;
+		section->sent = 0;
+	}
 	section->left = RHCA_WHOLE_ALLOWANCE;
 	section->now = 0;
 	section->owner = current;
