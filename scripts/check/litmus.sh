@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Check the litmus tests of the lockless parts with Spin: the models *.pml beside their
-# code, and turn-kicks.pml beside this. All orders that the code's barriers allow are
-# correct; without one of the barriers (BREAK_x) Spin finds the fault. The lines of code
-# that a model describes must still exist.
+# code. All orders that the code's barriers allow are correct; without one of the barriers
+# (BREAK_x) Spin finds the fault. The lines of code that a model describes must still exist.
 #
 # usage: scripts/check/litmus.sh [MODEL [VARIANT...]]
 #   MODEL     path of a model         (all of them without one)
@@ -37,7 +36,7 @@ check_lines() {
 }
 
 models=("${1-}")
-[ $# -gt 0 ] || mapfile -t models < <(find drivers -name '*.pml' | sort; echo scripts/check/turn-kicks.pml)
+[ $# -gt 0 ] || mapfile -t models < <(find drivers -name '*.pml' | sort)
 variants=("${@:2}")
 for model in "${models[@]}"; do
 	check_lines "$model"
