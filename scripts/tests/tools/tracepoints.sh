@@ -6,7 +6,7 @@
 #
 # Each tracepoint listed in Documentation/tracing.rst exists and fires on its event:
 # creation and removal of devices, a QP's transition to ERR, a full local queue, loss,
-# missing pages, a CQ overrun, dropped packets.
+# congestion marks, missing pages, a CQ overrun, dropped packets.
 #
 #   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)
 
@@ -30,7 +30,11 @@ switch() { # switch VALUE EVENT...
 	for event; do echo "$value" > "$TRACING/events/rhca/$event/enable"; done
 }
 lines() { grep -c " $1: $2" $TRACING/trace; }
-fired() { check_match "$1 fires${3:+: $3}" '^[1-9]' "$(lines "$1" "$2")"; }
+FIRED=()
+fired() {
+	FIRED+=("$1")
+	check_match "$1 fires${3:+: $3}" '^[1-9]' "$(lines "$1" "$2")"
+}
 
 DOCUMENTATION=$HERE/../../../Documentation
 documented=$(sed -n 's/^``\(rhca_[a-z_]*\)``.*/\1/p' "$DOCUMENTATION/tracing.rst" | sort -u)
@@ -90,6 +94,13 @@ fired rhca_repeat_answered "dev=$DEV_A .*ns=[1-9]"
 fired rhca_rx_drop ".*counter=rx_dropped_out_of_window qpn=[1-9]"
 echo > $TRACING/trace
 
+: "marks in place of losses"
+show_a tc qdisc replace dev "$IF_A" root netem limit 10000 loss 3% ecn
+LIMIT=200 python traffic.py "$DEV_A" "$ia" "$DEV_B" "$ib" --seconds 2 --timeout 14 --least 5
+show_a tc qdisc del dev "$IF_A" root
+fired rhca_rate "dev=$DEV_A .*cause=cnp"
+echo > $TRACING/trace
+
 : "errors"
 LIMIT=200 python ../errors/cq-overrun.py "$DEV_A" "$ia" "$DEV_B" "$ib"
 fired rhca_cq_overrun "dev=r[ab]"
@@ -106,4 +117,5 @@ fired rhca_odp "addr=0x[0-9a-f]* .*error=0"
 show rdma link del "$DEV_A"
 fired rhca_device "dev=$DEV_A netdev= what=\"unplugged\""
 fired rhca_device "dev=$DEV_A netdev= what=\"gone\""
+check "each of tracing.rst was to fire" "$documented" "$(printf '%s\n' "${FIRED[@]}" | sort -u)"
 finish
