@@ -33,7 +33,7 @@ for type in $(roce_versions); do
 			ends="$IP4_A:$PORT/$DEV_A $ia $DEV_B $ib"
 		fi
 		# shellcheck disable=SC2086
-		spawn_b $PYTHON "$HERE/killed.py" $ends --victim $victim > "$WORK/$victim" 2>&1
+		spawn_b $PYTHON "$HERE/survivor.py" $ends --victim $victim > "$WORK/$victim" 2>&1
 		survivor=$!
 		busywait 60 grep -q running "$WORK/$victim" || { cat "$WORK/$victim"; die "no traffic"; }
 		show kill -9 "$(pgrep -P $server)"

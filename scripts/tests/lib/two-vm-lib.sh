@@ -145,7 +145,7 @@ operations() {
 # given longer timeouts.
 everything() {
 	local type family dir tool port=20000 patient=$WORK/patient.so
-	cc -shared -fPIC -o "$patient" "$LIB/patient.c" || die "patient.c does not compile"
+	cc -shared -fPIC -o "$patient" "$LIB/long-ack-timeout.c" || die "long-ack-timeout.c does not compile"
 	patient="env LD_PRELOAD=$patient"
 	for type in "$@"; do
 		for family in 4 6; do

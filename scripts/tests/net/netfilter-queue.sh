@@ -27,7 +27,7 @@ show_a nft -f - <<- END || skip "no nftables on this kernel"
 END
 defer "in_a nft delete table inet rhca$$"
 # Blocks are segmented before a program that decides on packets, as it did not ask for GSO.
-spawn_a $PYTHON "$LIB/held.py" --pass 7 > "$WORK/held" 2>&1
+spawn_a $PYTHON "$LIB/nfqueue-hold.py" --pass 7 > "$WORK/held" 2>&1
 holder=$!
 defer "kill $holder"
 busywait 60 grep -q bound "$WORK/held" || die "no queue: $(cat "$WORK/held")"

@@ -73,7 +73,7 @@ if ours; then
 	: "held in user space: the driver sends packets to VLANs through the hooks itself"
 	add_vlan
 	busywait 60 gid_index "$DEV_A" v2 10.9.7.1 || die "no GID of the VLAN"
-	spawn_a $PYTHON "$LIB/held.py" 7 > "$WORK/held" 2>&1
+	spawn_a $PYTHON "$LIB/nfqueue-hold.py" 7 > "$WORK/held" 2>&1
 	holder=$!
 	busywait 60 grep -q bound "$WORK/held" || die "no queue: $(cat "$WORK/held")"
 	show_a nft add rule inet "rhca$$" output oifname "$IF_A.7" udp dport 4791 queue num 7

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # States that roce_hca_mlx5 does not choose: a send queue that fails, a netdev that moves to
 # another namespace under traffic, firmware that lacks features. Last, queues of the driver
-# itself that the adapter does not destroy, or not reset (kept.py).
+# itself that the adapter does not destroy, or not reset (undestroyed-queues.py).
 #
 # usage: ours-states.sh [lacking | reasons]
 #   lacking  the model was started with --without=roce-v1,free-running,q-counters,many-reads
@@ -13,7 +13,7 @@ here=$(realpath "$(dirname "$0")")
 {
 	driver=roce_hca_mlx5
 	kinds='CQ|PD|QP|Q counter|RMP|UAR|mkey'
-	# mlx5_core logs the refusals of kept.py.
+	# mlx5_core logs the refusals of undestroyed-queues.py.
 	provoked='mlx5_cmd_out_err.*(DESTROY_(QP|CQ|MKEY|XRC_SRQ)|DEALLOC_(PD|UAR)|2RST_QP|ALLOC_Q_COUNTER)|timeout'
 }
 
@@ -158,7 +158,7 @@ check unload modprobe -r roce_hca_mlx5
 check nothing-left nothing_left "$alone"
 # Last, as objects remain in the adapter
 check bring-up-again bring_up 10.7.0.1
-timeout 500 /usr/bin/python3 "$here/kept.py" "$rdma" "$gid" \
+timeout 500 /usr/bin/python3 "$here/undestroyed-queues.py" "$rdma" "$gid" \
 	"$(basename $auxiliary/drivers/roce_hca_mlx5.rdma/mlx5_core.rdma.*)" || failed=1
 check unload-with-lost-queues modprobe -r roce_hca_mlx5
 finish

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""The end that survives: killed.py A INDEX_A B INDEX_B --victim sender|receiver
+"""The end that survives: survivor.py A INDEX_A B INDEX_B --victim sender|receiver
 
 A sends to B; one of them runs elsewhere (HOST:PORT/DEVICE) and is killed while
 data flows. This process prints "running", then what its own end was told.

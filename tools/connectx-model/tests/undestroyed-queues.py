@@ -11,7 +11,7 @@ the list of pages, which the adapter may still read, remains unchanged.
 Last, the firmware does not answer when the cached keys of regions are destroyed: the driver waits
 a minute for the first one and does not wait for the others, and a minute for its own queue's key.
 
-usage: kept.py DEVICE GID-INDEX FUNCTION
+usage: undestroyed-queues.py DEVICE GID-INDEX FUNCTION
 """
 import collections
 import os
