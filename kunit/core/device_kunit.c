@@ -65,7 +65,7 @@ static const struct wanted_call life_of_a_qp[] = {
 	{ RECORDED_QP_DESTROY },
 };
 
-static void backend_hears_of_a_qp_in_order(struct kunit *test)
+static void backend_is_called_for_a_qp_in_order(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
 	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTS);
@@ -201,7 +201,7 @@ static void transitions_are_those_of_ib_core(struct kunit *test)
 }
 
 /* The data path may move a QP to ERR during a modify */
-static void modify_from_a_state_that_has_gone_is_refused(struct kunit *test)
+static void modify_from_a_past_state_is_refused(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
 	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTS);
@@ -409,7 +409,7 @@ static void connected_qp_is_readdressed(struct kunit *test)
 }
 
 /* The file says whether the rules apply to existing connections */
-static void rules_say_where_they_hold_for_new_connections_only(struct kunit *test)
+static void file_says_if_rules_are_for_new_connections_only(struct kunit *test)
 {
 	static const char notice[] = "# new connections only\n";
 	static struct rhca_backend_ops connect_only;
@@ -683,7 +683,7 @@ static void move_and_plug(struct rhca_dev *dev)
 }
 
 /* While a device moves between RDMA namespaces, a moving netdev does not find it */
-static void netdev_that_moved_on_the_way_is_noticed(struct kunit *test)
+static void netdev_that_moved_with_the_device_is_noticed(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 1);
 	struct rhca_dev *dev = make_on(test, ndev);
@@ -698,7 +698,7 @@ static void netdev_that_moved_on_the_way_is_noticed(struct kunit *test)
  * The same with an event of another device meanwhile: this one cannot be unregistered then, but is
  * when it is back. ib_core leaves a moving device without references.
  */
-static void device_on_the_way_is_removed_when_it_is_back(struct kunit *test)
+static void moving_device_is_removed_on_arrival(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 1);
 	struct rhca_dev *dev = make_on(test, ndev);
@@ -732,7 +732,7 @@ static struct rhca_dev *make_lag(struct kunit *test, struct net_device *ndev,
 }
 
 /* It was not found when its netdev was removed, so its end was not announced */
-static void lag_on_the_way_leaves_its_members(struct kunit *test)
+static void moving_lag_restores_its_members(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 1);
 	struct net_device *member = test_netdev(test, 2);
@@ -749,7 +749,7 @@ static void lag_on_the_way_leaves_its_members(struct kunit *test)
 }
 
 /* It is checked while it moves, and when it is back: then its members have their own settings */
-static void lag_on_the_way_leaves_its_members_once(struct kunit *test)
+static void moving_lag_restores_its_members_once(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 1);
 	struct net_device *member = test_netdev(test, 2);
@@ -784,7 +784,7 @@ static void remove_all(struct work_struct *work)
 }
 
 /* A moving device has no references: as ib_core sets the count */
-static void unload_waits_for_a_device_on_the_way(struct kunit *test)
+static void unload_waits_for_a_moving_device(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 1);
 	struct rhca_dev *dev = make_on(test, ndev);
@@ -808,16 +808,16 @@ static void unload_waits_for_a_device_on_the_way(struct kunit *test)
 }
 
 TEST_SUITE_WITH(rhca_device, device_init, NULL,
-		KUNIT_CASE(backend_hears_of_a_qp_in_order),
+		KUNIT_CASE(backend_is_called_for_a_qp_in_order),
 		KUNIT_CASE(backend_gets_the_attributes_that_were_named),
 		KUNIT_CASE_PARAM(attribute_out_of_range_changes_nothing, limit_gen_params),
 		KUNIT_CASE_PARAM(transitions_are_those_of_ib_core, qp_type_gen_params),
-		KUNIT_CASE(modify_from_a_state_that_has_gone_is_refused),
+		KUNIT_CASE(modify_from_a_past_state_is_refused),
 		KUNIT_CASE_PARAM(refusal_of_the_backend_reaches_the_caller, refusal_gen_params),
 		KUNIT_CASE(full_group_takes_no_more),
 		KUNIT_CASE_PARAM(device_that_does_not_come_up_leaves_nothing, undo_gen_params),
 		KUNIT_CASE(connected_qp_is_readdressed),
-		KUNIT_CASE(rules_say_where_they_hold_for_new_connections_only),
+		KUNIT_CASE(file_says_if_rules_are_for_new_connections_only),
 		KUNIT_CASE(ports_are_open_while_the_device_lives),
 		KUNIT_CASE(port_that_does_not_open_undoes_the_device),
 		KUNIT_CASE(netdev_is_served_once),
@@ -830,8 +830,8 @@ TEST_SUITE_WITH(rhca_device, device_init, NULL,
 		KUNIT_CASE(netdev_without_an_address_gives_no_guid),
 		KUNIT_CASE(name_is_no_pattern),
 		KUNIT_CASE(port_is_quiesced_before_its_netdev_is_free),
-		KUNIT_CASE(netdev_that_moved_on_the_way_is_noticed),
-		KUNIT_CASE(device_on_the_way_is_removed_when_it_is_back),
-		KUNIT_CASE(lag_on_the_way_leaves_its_members),
-		KUNIT_CASE(lag_on_the_way_leaves_its_members_once),
-		KUNIT_CASE(unload_waits_for_a_device_on_the_way));
+		KUNIT_CASE(netdev_that_moved_with_the_device_is_noticed),
+		KUNIT_CASE(moving_device_is_removed_on_arrival),
+		KUNIT_CASE(moving_lag_restores_its_members),
+		KUNIT_CASE(moving_lag_restores_its_members_once),
+		KUNIT_CASE(unload_waits_for_a_moving_device));

@@ -111,7 +111,7 @@ static void gid_of_a_port_without_netdev_is_not_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(port, &v1_query), 0);
 }
 
-static void gid_is_found_behind_a_hole_and_not_once_gone(struct kunit *test)
+static void gid_is_found_after_a_hole_until_it_is_deleted(struct kunit *test)
 {
 	static const struct rhca_gid_entry empty;
 	struct rhca_port *port = test->priv;
@@ -133,4 +133,4 @@ static void gid_is_found_behind_a_hole_and_not_once_gone(struct kunit *test)
 TEST_SUITE_WITH(rhca_gid, gid_init, gid_exit,
 		KUNIT_CASE_PARAM(gid_is_found_by_value_type_and_netdev, find_gen_params),
 		KUNIT_CASE(gid_of_a_port_without_netdev_is_not_found),
-		KUNIT_CASE(gid_is_found_behind_a_hole_and_not_once_gone));
+		KUNIT_CASE(gid_is_found_after_a_hole_until_it_is_deleted));

@@ -393,7 +393,7 @@ static void expect_mad(struct agent_bench *b, u16 pkey, int index)
 	KUNIT_EXPECT_EQ(b->hca->test, b->pkey_index, index);
 }
 
-static void mad_says_which_index_let_it_in(struct kunit *test)
+static void mad_has_the_index_of_its_pkey(struct kunit *test)
 {
 	struct agent_bench *b = open_agent(test);
 
@@ -433,5 +433,5 @@ TEST_SUITE(rhca_pkey,
 	   KUNIT_CASE_PARAM(qp_speaks_in_its_partition, courses_gen_params),
 	   KUNIT_CASE(port_that_a_qp_moves_to_needs_its_entry),
 	   KUNIT_CASE(mad_leaves_by_the_index_it_names),
-	   KUNIT_CASE(mad_says_which_index_let_it_in),
+	   KUNIT_CASE(mad_has_the_index_of_its_pkey),
 	   KUNIT_CASE(table_is_frozen_until_all_have_looked));

@@ -257,7 +257,7 @@ static void datagram_is_answered(struct kunit *test)
 }
 
 /* Bit 8: all ports at once; bit 9: 64-bit counters, unicast and multicast too */
-static void class_port_info_tells_the_truth(struct kunit *test)
+static void class_port_info_is_correct(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
 	struct ib_mad *in = test_alloc(test, 2 * sizeof(*in));
@@ -343,6 +343,6 @@ TEST_SUITE(rhca_core_pma,
 	   KUNIT_CASE_PARAM(counter_of_ours_shows_as, source_gen_params),
 	   KUNIT_CASE(multicast_is_not_unicast),
 	   KUNIT_CASE_PARAM(datagram_is_answered, mad_gen_params),
-	   KUNIT_CASE(class_port_info_tells_the_truth),
+	   KUNIT_CASE(class_port_info_is_correct),
 	   KUNIT_CASE(attributes_and_ports_are_cleared_apart),
 	   KUNIT_CASE(sum_that_is_behind_shows_nothing));

@@ -47,7 +47,7 @@ static void expect_last_move(struct test_hca *hca, const struct ib_qp *qp,
 }
 
 /* As ib_mad does after a failed MAD, or a user after the event of a drained send queue */
-static void user_says_where_hardware_moved_a_qp(struct kunit *test)
+static void user_names_the_state_that_hardware_set(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, without_state(), 1);
 	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UD, &plain, IB_QPS_RTS);
@@ -60,7 +60,7 @@ static void user_says_where_hardware_moved_a_qp(struct kunit *test)
 }
 
 /* A QP without a port or an address must not be mistaken for one with them */
-static void user_moves_no_qp_by_saying_so(struct kunit *test)
+static void current_state_given_by_the_user_is_checked(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, without_state(), 1);
 	struct ib_qp *qp = test_qp(hca, IB_QPT_UD);
@@ -74,7 +74,7 @@ static void user_moves_no_qp_by_saying_so(struct kunit *test)
 }
 
 /* The pass over all QPs of a device that is unregistered has seen it in RESET */
-static void qp_of_a_device_that_goes_is_flushed_late(struct kunit *test)
+static void qp_of_a_removed_device_is_flushed_late(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
 	struct rhca_dev *dev = to_rhca_dev(hca->ibdev);
@@ -129,8 +129,8 @@ static void address_handle_says_what_it_was_made_of(struct kunit *test)
 }
 
 TEST_SUITE_WITH(rhca_core_qp, qp_init, NULL,
-		KUNIT_CASE(user_says_where_hardware_moved_a_qp),
-		KUNIT_CASE(user_moves_no_qp_by_saying_so),
-		KUNIT_CASE(qp_of_a_device_that_goes_is_flushed_late),
+		KUNIT_CASE(user_names_the_state_that_hardware_set),
+		KUNIT_CASE(current_state_given_by_the_user_is_checked),
+		KUNIT_CASE(qp_of_a_removed_device_is_flushed_late),
 		KUNIT_CASE(port_of_a_connection_is_that_of_its_path),
 		KUNIT_CASE(address_handle_says_what_it_was_made_of));

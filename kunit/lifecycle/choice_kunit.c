@@ -533,7 +533,7 @@ static void unregister_work(struct work_struct *work)
 	test_netdev_remove(e->b->test, e->ndev);
 }
 
-static void withdrawal_waits_for_who_has_found_the_offer(struct kunit *test)
+static void withdrawal_waits_for_creation_in_progress(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
 	struct elsewhere e = { .b = b };
@@ -554,7 +554,7 @@ static void withdrawal_waits_for_who_has_found_the_offer(struct kunit *test)
  * A withdrawal waits for users of the offer. To lockdep that is a lock, so that it reports a user
  * that takes a lock under which offers are withdrawn.
  */
-static void offer_that_is_found_is_a_lock(struct kunit *test)
+static void offer_in_use_is_a_lock_to_lockdep(struct kunit *test)
 {
 #ifdef CONFIG_LOCKDEP
 	struct bench *b = make_bench(test);
@@ -632,7 +632,7 @@ static void settings_of_ports_that_go_together_are_kept(struct kunit *test)
  * The event of @second cannot find the device, which is moving. If the other netdev is then removed
  * before the device has checked both, no slot must be left for @second
  */
-static void netdev_that_was_unregistered_is_not_known_again(struct kunit *test)
+static void netdev_unregistered_during_a_move_leaves_no_slot(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
 	struct net_device *second = test_netdev_of(test, 2, b->parent, NULL);
@@ -673,7 +673,7 @@ static int end_way_between(struct notifier_block *nb, unsigned long event, void 
 	return NOTIFY_DONE;
 }
 
-static void netdev_whose_end_was_told_is_not_known_again(struct kunit *test)
+static void netdev_with_a_late_notifier_leaves_no_slot(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
 	struct net_device *second = test_netdev_of(test, 2, b->parent, NULL);
@@ -716,7 +716,7 @@ static void another_driver_that_leaves_delays_a_standin_once(struct kunit *test)
  * The next netdev on the same hardware, which has no offer yet, starts the delay again. (Its user
  * has removed the device, so that nothing else decides on it here.)
  */
-static void standin_waits_anew_on_the_next_netdev(struct kunit *test)
+static void standin_delay_restarts_on_the_next_netdev(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
 	struct rhca_slot_facts f = {};
@@ -775,7 +775,7 @@ static void members_of_what_cannot_be_registered_have_theirs(struct kunit *test)
  * The device is recognised by its number when it is back. By then it has another netdev, for which
  * there was no request
  */
-static void netdev_that_is_reset_on_the_way_is_wanted(struct kunit *test)
+static void netdev_reset_during_a_move_keeps_the_wish(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
 	/* Hold it, so that the next netdev has another address */
@@ -913,7 +913,7 @@ static bool has_lag(const struct net_device *ndev)
 }
 
 /* The previous pair is given up, as its partitions differ, but not this one */
-static void pair_that_comes_during_a_look_is_looked_at(struct kunit *test)
+static void pair_joined_during_a_decision_is_decided_on(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
 	struct bench *second = make_bench_beside(test, 2);
@@ -982,7 +982,7 @@ static void other_served_alone(struct bench *b, const char *arg)
 }
 
 /* Hardware serves single ports: the second netdev, once the device ended with its first */
-static void port_is_looked_at_when_the_one_beside_it_goes(struct kunit *test)
+static void second_port_is_decided_on_after_the_first_has_ended(struct kunit *test)
 {
 	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, test_netdev(test, 1),
 						test_netdev(test, 2));
@@ -1029,7 +1029,7 @@ static void device_returns_only_where_all_its_netdevs_stay(struct kunit *test)
 }
 
 /* The netdev was unregistered after the decision to create its device again, and its slot freed */
-static void device_of_a_netdev_that_has_gone_does_not_return(struct kunit *test)
+static void device_of_an_unregistered_netdev_does_not_return(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 2);
 	struct rhca_slot_known known;
@@ -1099,21 +1099,21 @@ static void device_that_makes_room_as_it_appears_returns(struct kunit *test)
 
 TEST_SUITE(rhca_control_choice,
 	   KUNIT_CASE_PARAM(netdev_has_the_device_that_it_should, course_gen_params),
-	   KUNIT_CASE(withdrawal_waits_for_who_has_found_the_offer),
-	   KUNIT_CASE(offer_that_is_found_is_a_lock),
+	   KUNIT_CASE(withdrawal_waits_for_creation_in_progress),
+	   KUNIT_CASE(offer_in_use_is_a_lock_to_lockdep),
 	   KUNIT_CASE(settings_of_all_ports_are_kept),
 	   KUNIT_CASE(settings_of_ports_that_go_together_are_kept),
-	   KUNIT_CASE(netdev_that_was_unregistered_is_not_known_again),
-	   KUNIT_CASE(netdev_whose_end_was_told_is_not_known_again),
+	   KUNIT_CASE(netdev_unregistered_during_a_move_leaves_no_slot),
+	   KUNIT_CASE(netdev_with_a_late_notifier_leaves_no_slot),
 	   KUNIT_CASE(another_driver_that_leaves_delays_a_standin_once),
-	   KUNIT_CASE(standin_waits_anew_on_the_next_netdev),
+	   KUNIT_CASE(standin_delay_restarts_on_the_next_netdev),
 	   KUNIT_CASE(rule_is_due_until_it_is_decided_on),
-	   KUNIT_CASE(pair_that_comes_during_a_look_is_looked_at),
+	   KUNIT_CASE(pair_joined_during_a_decision_is_decided_on),
 	   KUNIT_CASE(members_of_what_cannot_be_registered_have_theirs),
-	   KUNIT_CASE(netdev_that_is_reset_on_the_way_is_wanted),
-	   KUNIT_CASE(port_is_looked_at_when_the_one_beside_it_goes),
+	   KUNIT_CASE(netdev_reset_during_a_move_keeps_the_wish),
+	   KUNIT_CASE(second_port_is_decided_on_after_the_first_has_ended),
 	   KUNIT_CASE(device_that_was_taken_returns_with_all_ports),
 	   KUNIT_CASE(device_returns_only_where_all_its_netdevs_stay),
 	   KUNIT_CASE(device_that_stands_for_others_is_followed),
 	   KUNIT_CASE(device_that_makes_room_as_it_appears_returns),
-	   KUNIT_CASE(device_of_a_netdev_that_has_gone_does_not_return));
+	   KUNIT_CASE(device_of_an_unregistered_netdev_does_not_return));

@@ -50,7 +50,7 @@ static int part(struct rhca_dev *dev, struct net_device *first)
 }
 
 /* A late request to end a LAG finds another device, which stays usable */
-static void end_that_comes_late_freezes_no_table(struct kunit *test)
+static void late_end_of_a_lag_freezes_no_table(struct kunit *test)
 {
 	struct rhca_dev *pair, *plain;
 	struct net_device *ndev;
@@ -423,5 +423,5 @@ static void lags_are_what_they_should(struct kunit *test)
 
 TEST_SUITE(rhca_control_lag,
 	   KUNIT_CASE_PARAM(lags_are_what_they_should, course_gen_params),
-	   KUNIT_CASE(end_that_comes_late_freezes_no_table),
+	   KUNIT_CASE(late_end_of_a_lag_freezes_no_table),
 	   KUNIT_CASE(files_are_refused_where_hardware_decides));

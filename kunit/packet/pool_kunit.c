@@ -90,7 +90,7 @@ static void page_without_users_is_used_again(struct kunit *test)
 }
 
 /* If all pages have users, the pool leaves one to them and takes a new one */
-static void pool_goes_on_with_a_new_page(struct kunit *test)
+static void pool_replaces_a_page_in_use(struct kunit *test)
 {
 	struct bench *b = setup(test);
 	struct rhca_piece more;
@@ -127,5 +127,5 @@ static void pages_stay_without_memory_for_another(struct kunit *test)
 
 TEST_SUITE(rhca_pool,
 	   KUNIT_CASE(page_without_users_is_used_again),
-	   KUNIT_CASE(pool_goes_on_with_a_new_page),
+	   KUNIT_CASE(pool_replaces_a_page_in_use),
 	   KUNIT_CASE(pages_stay_without_memory_for_another));

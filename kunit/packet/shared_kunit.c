@@ -570,7 +570,7 @@ static const struct {
 KUNIT_ARRAY_PARAM_DESC(refusal, refusals, desc);
 
 /* Its old packet does not affect the new connection */
-static void qp_begins_anew_while_the_block_leaves(struct kunit *test)
+static void qp_is_reset_while_the_block_is_sent(struct kunit *test)
 {
 	const typeof(refusals[0]) *c = test->param_value;
 	struct verb *verb = test_alloc(test, sizeof(*verb));
@@ -860,7 +860,7 @@ TEST_SUITE(rhca_shared,
 	   KUNIT_CASE_PARAM(lone_packets_leave_in_one_skb, request_gen_params),
 	   KUNIT_CASE(packets_of_a_refused_block_are_sent_again),
 	   KUNIT_CASE(destruction_waits_for_the_block),
-	   KUNIT_CASE_PARAM(qp_begins_anew_while_the_block_leaves, refusal_gen_params),
+	   KUNIT_CASE_PARAM(qp_is_reset_while_the_block_is_sent, refusal_gen_params),
 	   KUNIT_CASE_PARAM(answers_of_several_qps_leave_in_one_skb, answer_gen_params),
 	   KUNIT_CASE(packet_outside_partitions_is_in_no_block),
 	   KUNIT_CASE_PARAM(only_what_has_the_same_headers_shares, other_gen_params));

@@ -175,7 +175,7 @@ static void post_flush(struct bench *b)
 	qp->dev->transport->kick_send(qp);
 }
 
-static void requester_says_what_shall_be_placed(struct kunit *test)
+static void flush_request_has_type_and_range(struct kunit *test)
 {
 	const u8 *headers;
 	struct bench *b = setup(test);
@@ -206,5 +206,5 @@ static void kernel_users_have_no_flush(struct kunit *test)
 TEST_SUITE(rhca_flush,
 	   KUNIT_CASE_PARAM(flush_is_carried_out_or_refused, courses_gen_params),
 	   KUNIT_CASE(atomic_write_does_not_overtake_a_flush),
-	   KUNIT_CASE(requester_says_what_shall_be_placed),
+	   KUNIT_CASE(flush_request_has_type_and_range),
 	   KUNIT_CASE(kernel_users_have_no_flush));

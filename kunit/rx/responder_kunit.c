@@ -473,7 +473,7 @@ static struct rhca_batch flush_once(struct bench *b)
 	return batch;
 }
 
-static void flush_goes_on_in_portions(struct kunit *test)
+static void flush_is_done_in_portions(struct kunit *test)
 {
 	struct rhca_batch batch;
 	struct bench *b = setup_failed(test, 512);
@@ -627,7 +627,7 @@ static void foreign_packet_is_counted_and_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), !c->state);
 }
 
-static void first_message_in_rtr_tells_that_the_peer_is_there(struct kunit *test)
+static void first_message_in_rtr_raises_comm_est(struct kunit *test)
 {
 	struct bench *b = test_bench(test, IB_QPT_RC, &open_qp, IB_QPS_RTR);
 
@@ -795,12 +795,12 @@ TEST_SUITE(rhca_responder,
 	   KUNIT_CASE_PARAM(request_is_refused_as_table_44_says, refusals_gen_params),
 	   KUNIT_CASE_PARAM(requests_have_their_consequences, courses_gen_params),
 	   KUNIT_CASE(table_of_nak_actions_is_complete),
-	   KUNIT_CASE(flush_goes_on_in_portions),
+	   KUNIT_CASE(flush_is_done_in_portions),
 	   KUNIT_CASE(nothing_is_flushed_to_a_queue_that_lost_completions),
 	   KUNIT_CASE(failed_qp_gets_all_its_receives_back),
 	   KUNIT_CASE(first_flush_waits_for_no_late_one),
 	   KUNIT_CASE(late_flush_leaves_a_new_life_alone),
 	   KUNIT_CASE_PARAM(foreign_packet_is_counted_and_dropped, foreign_gen_params),
-	   KUNIT_CASE(first_message_in_rtr_tells_that_the_peer_is_there),
+	   KUNIT_CASE(first_message_in_rtr_raises_comm_est),
 	   KUNIT_CASE(datagram_in_rtr_raises_no_event),
 	   KUNIT_CASE(noise_changes_nothing_but_what_keys_allow));

@@ -70,7 +70,7 @@ static void window_grows_by_one_after_a_loss(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd.packets, RHCA_SEND_WINDOW);
 }
 
-static void window_begins_anew_after_a_timeout(struct kunit *test)
+static void window_restarts_after_a_timeout(struct kunit *test)
 {
 	static const u16 expected[] = { 4, 8, 16, 17 };
 	struct rhca_cwnd cwnd;
@@ -220,7 +220,7 @@ TEST_SUITE(rhca_cwnd,
 	   KUNIT_CASE(window_doubles_until_it_is_the_most),
 	   KUNIT_CASE(window_halves_once_for_what_was_under_way),
 	   KUNIT_CASE(window_grows_by_one_after_a_loss),
-	   KUNIT_CASE(window_begins_anew_after_a_timeout),
+	   KUNIT_CASE(window_restarts_after_a_timeout),
 	   KUNIT_CASE(timeout_is_as_long_as_answers_take),
 	   KUNIT_CASE(rtt_is_that_of_rfc_6298),
 	   KUNIT_CASE(repeated_packet_is_not_timed),

@@ -202,7 +202,7 @@ static void loss_is_recovered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_recover_sends_new(&recover), c->sends_new);
 }
 
-static void who_drops_is_tried_again_less_and_less(struct kunit *test)
+static void peer_that_drops_is_tried_ever_less_often(struct kunit *test)
 {
 	struct rhca_loss loss = { .psn = 10, .newest = NEWEST, .one = true, .now = NSEC_PER_SEC };
 	u64 wait = 10 * NSEC_PER_MSEC;
@@ -271,7 +271,7 @@ static void only_what_was_missing_is_measured(struct kunit *test)
 }
 
 /* A probe that is answered within the round trip has repaired a loss, and later packets waited */
-static void who_waited_for_a_probe_is_not_timed(struct kunit *test)
+static void packet_behind_a_probe_gives_no_round_trip_time(struct kunit *test)
 {
 	struct rhca_rtt rtt = { .least = 2 * NSEC_PER_MSEC };
 	struct rhca_loss loss = { .psn = 10, .newest = NEWEST, .one = true, .now = NSEC_PER_SEC };
@@ -358,10 +358,10 @@ static void answer_to_a_repeat_counts_where_nothing_else_was_timed(struct kunit 
 
 TEST_SUITE(rhca_recover,
 	   KUNIT_CASE_PARAM(loss_is_recovered, recover_gen_params),
-	   KUNIT_CASE(who_drops_is_tried_again_less_and_less),
+	   KUNIT_CASE(peer_that_drops_is_tried_ever_less_often),
 	   KUNIT_CASE(loss_costs_the_window_where_the_peer_drops),
 	   KUNIT_CASE(nothing_is_repeated_singly_where_that_is_off),
 	   KUNIT_CASE(only_what_was_missing_is_measured),
-	   KUNIT_CASE(who_waited_for_a_probe_is_not_timed),
+	   KUNIT_CASE(packet_behind_a_probe_gives_no_round_trip_time),
 	   KUNIT_CASE_PARAM(answer_is_waited_for, wait_gen_params),
 	   KUNIT_CASE(answer_to_a_repeat_counts_where_nothing_else_was_timed));

@@ -82,7 +82,7 @@ static const struct hold_case {
 KUNIT_ARRAY_PARAM_DESC(hold, hold_cases, desc);
 
 /* As in a batch, with softirqs off in between */
-static void use_goes_on_with_the_same_key(struct kunit *test)
+static void held_memory_is_used_again_for_its_key(struct kunit *test)
 {
 	const struct hold_case *c = test->param_value;
 	struct rhca_verbs_dev *other = test_alloc(test, sizeof(*other));
@@ -541,7 +541,7 @@ static void longest_registration_has_all_its_pages(struct kunit *test)
 					  b->hca->buffer + PAGE_SIZE - 1));
 }
 
-static void local_invalidation_completes_when_users_have_gone(struct kunit *test)
+static void local_invalidation_completes_without_users(struct kunit *test)
 {
 	struct ib_send_wr wr = { .wr_id = 7, .opcode = IB_WR_LOCAL_INV };
 	struct rhca_mem *mem;
@@ -572,7 +572,7 @@ static const struct gone_case {
 KUNIT_ARRAY_PARAM_DESC(gone, gone_cases, desc);
 
 /* SMC deregisters a region when a signal ends its wait for the registration */
-static void registration_of_a_region_that_is_gone_touches_nothing(struct kunit *test)
+static void registration_of_a_freed_region_touches_nothing(struct kunit *test)
 {
 	const struct gone_case *c = test->param_value;
 	struct rhca_mr *gone = test_alloc(test, sizeof(*gone));
@@ -616,7 +616,7 @@ static void destruction_of_a_qp_waits_for_its_packet(struct kunit *test)
 }
 
 TEST_SUITE(rhca_mw,
-	   KUNIT_CASE_PARAM(use_goes_on_with_the_same_key, hold_gen_params),
+	   KUNIT_CASE_PARAM(held_memory_is_used_again_for_its_key, hold_gen_params),
 	   KUNIT_CASE(deallocation_of_a_window_waits),
 	   KUNIT_CASE_PARAM(rebinding_waits, rebind_gen_params),
 	   KUNIT_CASE(window_does_not_wait_for_users_of_its_region),
@@ -627,7 +627,7 @@ TEST_SUITE(rhca_mw,
 	   KUNIT_CASE_PARAM(pages_of_a_region_are_those_of_the_kernel, piece_gen_params),
 	   KUNIT_CASE(longest_registration_has_all_its_pages),
 	   KUNIT_CASE(pages_stay_until_the_key_is_registered_again),
-	   KUNIT_CASE(local_invalidation_completes_when_users_have_gone),
-	   KUNIT_CASE_PARAM(registration_of_a_region_that_is_gone_touches_nothing,
+	   KUNIT_CASE(local_invalidation_completes_without_users),
+	   KUNIT_CASE_PARAM(registration_of_a_freed_region_touches_nothing,
 			    gone_gen_params),
 	   KUNIT_CASE(destruction_of_a_qp_waits_for_its_packet));

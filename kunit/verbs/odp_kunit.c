@@ -62,7 +62,7 @@ static int ask(struct bench *b, unsigned int page, unsigned int pages)
 	return ret;
 }
 
-static void page_comes_when_it_is_asked_for(struct kunit *test)
+static void page_is_faulted_in_on_use(struct kunit *test)
 {
 	struct bench *b = setup(test);
 
@@ -72,7 +72,7 @@ static void page_comes_when_it_is_asked_for(struct kunit *test)
 }
 
 /* Only a user that also needs the bad page fails */
-static void good_page_comes_beside_a_bad_one(struct kunit *test)
+static void good_page_is_resolved_beside_a_bad_one(struct kunit *test)
 {
 	struct bench *b = setup(test);
 
@@ -88,7 +88,7 @@ static void good_page_comes_beside_a_bad_one(struct kunit *test)
 #define LONGEST_PAUSE_MS	DIV_ROUND_UP(RHCA_PAGE_FAULT_MOST_NS, NSEC_PER_MSEC)
 
 /* Otherwise the page would be requested again and again */
-static void who_comes_after_the_longest_pause_hears_of_a_bad_page(struct kunit *test)
+static void bad_page_is_reported_after_the_longest_pause(struct kunit *test)
 {
 	struct bench *b = setup(test);
 	int ret, tries = 10;
@@ -199,9 +199,9 @@ static void lost_packet_is_sent_whatever_is_behind_it(struct kunit *test)
 }
 
 TEST_SUITE(rhca_odp,
-	   KUNIT_CASE(page_comes_when_it_is_asked_for),
-	   KUNIT_CASE(good_page_comes_beside_a_bad_one),
-	   KUNIT_CASE(who_comes_after_the_longest_pause_hears_of_a_bad_page),
+	   KUNIT_CASE(page_is_faulted_in_on_use),
+	   KUNIT_CASE(good_page_is_resolved_beside_a_bad_one),
+	   KUNIT_CASE(bad_page_is_reported_after_the_longest_pause),
 	   KUNIT_CASE(connection_begins_with_a_short_pause),
 	   KUNIT_CASE(lost_packet_waits_for_its_page_alone),
 	   KUNIT_CASE(lost_packet_is_sent_whatever_is_behind_it));

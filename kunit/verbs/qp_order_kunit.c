@@ -153,7 +153,7 @@ static void expect_calls(struct kunit *test, const struct call *wanted, u32 num)
 	}
 }
 
-static void transport_hears_of_a_qp_in_order(struct kunit *test)
+static void transport_is_called_for_a_qp_in_order(struct kunit *test)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
 	struct bench *b = make_bench(test);
@@ -181,7 +181,7 @@ static int state_of(struct ib_qp *qp)
 }
 
 /* The data path may move a QP to ERR during a modify */
-static void modify_from_a_state_that_has_gone_is_refused(struct kunit *test)
+static void modify_from_a_past_state_is_refused(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
 	struct ib_qp *qp = test_qp_in(b->hca, IB_QPT_RC, &plain, IB_QPS_RTS);
@@ -214,6 +214,6 @@ static void modify_without_memory_changes_nothing(struct kunit *test)
 }
 
 TEST_SUITE(rhca_sw_qp_order,
-	   KUNIT_CASE(transport_hears_of_a_qp_in_order),
-	   KUNIT_CASE(modify_from_a_state_that_has_gone_is_refused),
+	   KUNIT_CASE(transport_is_called_for_a_qp_in_order),
+	   KUNIT_CASE(modify_from_a_past_state_is_refused),
 	   KUNIT_CASE(modify_without_memory_changes_nothing));

@@ -90,7 +90,7 @@ static void count_last_wqe(struct ib_event *event, void *context)
 }
 
 /* Users may free the QP on this event, so it must not be raised again */
-static void last_wqe_is_told_once(struct kunit *test)
+static void last_wqe_event_is_raised_once(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	int told = 0;
@@ -201,7 +201,7 @@ static void expect_psns(struct ib_qp *qp, struct kunit *test, u32 sq_psn, u32 rq
 }
 
 /* Of the next packets, as adapters do: "rdma resource show qp" has them */
-static void query_tells_the_present_psns(struct kunit *test)
+static void query_returns_the_current_psns(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	const struct test_qp_spec spec = { .sq_psn = 0xffffff, .rq_psn = 10 };
@@ -228,8 +228,8 @@ TEST_SUITE(rhca_qp_state,
 	   KUNIT_CASE_PARAM(state_allows_what_ibta_says, state_gen_params),
 	   KUNIT_CASE(all_that_is_asked_must_be_allowed),
 	   KUNIT_CASE_PARAM(error_moves_a_qp_once, fail_gen_params),
-	   KUNIT_CASE(last_wqe_is_told_once),
+	   KUNIT_CASE(last_wqe_event_is_raised_once),
 	   KUNIT_CASE(refused_change_of_rights_is_not_in_force),
 	   KUNIT_CASE(refused_change_of_path_is_not_in_force),
 	   KUNIT_CASE(reset_takes_completions_away),
-	   KUNIT_CASE(query_tells_the_present_psns));
+	   KUNIT_CASE(query_returns_the_current_psns));

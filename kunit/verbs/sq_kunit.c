@@ -163,7 +163,7 @@ static const struct flush_case {
 };
 KUNIT_ARRAY_PARAM_DESC(flush, flush_cases, desc);
 
-static void flush_says_what_and_where_to(struct kunit *test)
+static void flush_checks_type_and_range(struct kunit *test)
 {
 	const struct flush_case *c = test->param_value;
 	struct sq_bench *b = test->priv;
@@ -235,7 +235,7 @@ static void false_producer_yields_no_more_requests(struct kunit *test)
 
 TEST_SUITE_WITH(rhca_sq, sq_init, sq_exit,
 		KUNIT_CASE_PARAM(request_of_a_process_is_checked, fetch_gen_params),
-		KUNIT_CASE_PARAM(flush_says_what_and_where_to, flush_gen_params),
+		KUNIT_CASE_PARAM(flush_checks_type_and_range, flush_gen_params),
 		KUNIT_CASE(request_is_a_copy),
 		KUNIT_CASE(flags_that_are_not_ours_are_dropped),
 		KUNIT_CASE_PARAM(false_producer_yields_no_more_requests, hostile_gen_params));

@@ -114,7 +114,7 @@ static void count_limit(struct ib_event *event, void *context)
 }
 
 /* No message takes a request from an empty queue, and so none would raise the event later */
-static void limit_above_what_is_posted_is_told_at_once(struct kunit *test)
+static void limit_above_the_queue_length_is_reported_at_once(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct ib_srq *srq = test_srq(hca, hca->pd, MAX_WR, 0);
@@ -139,4 +139,4 @@ TEST_SUITE(rhca_srq,
 	   KUNIT_CASE(domain_of_the_qp_does_not_count),
 	   KUNIT_CASE(limit_is_of_no_account_at_creation),
 	   KUNIT_CASE(longest_queue_may_have_a_limit),
-	   KUNIT_CASE(limit_above_what_is_posted_is_told_at_once));
+	   KUNIT_CASE(limit_above_the_queue_length_is_reported_at_once));

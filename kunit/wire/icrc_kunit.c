@@ -91,7 +91,7 @@ static u32 icrc_by_flow(const struct rhca_icrc_flow *flow, bool vectors,
 }
 
 /* The initial ICRC comes from the headers of another packet */
-static void icrc_goes_on_from_a_packet_before(struct kunit *test)
+static void icrc_continues_from_a_previous_packet(struct kunit *test)
 {
 	const struct icrc_vector *v = test->param_value;
 	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
@@ -173,5 +173,5 @@ static void icrc_covers_every_bit_that_stays(struct kunit *test)
 
 TEST_SUITE(rhca_icrc,
 	   KUNIT_CASE_PARAM(packet_is_received_wherever_its_bytes_lie, vector_gen_params),
-	   KUNIT_CASE_PARAM(icrc_goes_on_from_a_packet_before, vector_gen_params),
+	   KUNIT_CASE_PARAM(icrc_continues_from_a_previous_packet, vector_gen_params),
 	   KUNIT_CASE_PARAM(icrc_covers_every_bit_that_stays, vector_gen_params));
