@@ -80,7 +80,7 @@ static const struct kernel_param_ops crc32_ops = {
 	.set = set_crc32,
 	.get = get_crc32,
 };
-module_param_cb(crc32, &crc32_ops, NULL, 0644);
+module_param_cb(crc32, &crc32_ops, NULL, 0444);
 MODULE_PARM_DESC(crc32, "CRC-32: vectors of 512, 256 or 128 bits, kernel = crc32_le() (default: auto = fastest)");
 
 static int __init rhca_init(void)

@@ -9,7 +9,6 @@
 #include <linux/crc32.h>
 #include <linux/jump_label.h>
 #include <linux/kasan-checks.h>
-#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
@@ -45,7 +44,7 @@ static DEFINE_STATIC_KEY_FALSE(have_vectors);
 DEFINE_STATIC_CALL_NULL(rhca_crc32_run, *variants[0].run);
 DEFINE_STATIC_CALL_NULL(rhca_crc32_run_copy, *variants[0].copy);
 
-static DEFINE_MUTEX(choice_lock);	/* protects: */
+/* Written while the module is loaded, and by KUnit: */
 static const struct crc32_variant *chosen = &variants[ARRAY_SIZE(variants) - 1];
 static const struct crc32_variant *wanted;	/* NULL: the first that fits */
 static bool initialised;
@@ -107,7 +106,6 @@ static bool fits(const struct crc32_variant *variant)
 	return wanted ? variant == wanted : !variant->avoid || !variant->avoid();
 }
 
-/* A packet in progress may use both the old and the new variant, which are both correct */
 static void use(const struct crc32_variant *variant)
 {
 	chosen = variant;
@@ -124,7 +122,6 @@ static int choose(void)
 {
 	unsigned int i;
 
-	lockdep_assert_held(&choice_lock);
 	for (i = 0; i < ARRAY_SIZE(variants); i++) {
 		if (!fits(&variants[i]) || !is_right(&variants[i]))
 			continue;
@@ -136,7 +133,7 @@ static int choose(void)
 
 /**
  * rhca_crc32_choose - Select a variant for the user
- * @name: "auto", or that of a variant; before rhca_crc32_init() it is stored for that
+ * @name: "auto", or that of a variant; stored until rhca_crc32_init(), at once afterwards (KUnit)
  *
  * Context: may sleep.
  * Return: 0; -EINVAL for an unknown name; -EOPNOTSUPP for a variant that this CPU cannot run or
@@ -144,24 +141,16 @@ static int choose(void)
  */
 int rhca_crc32_choose(const char *name)
 {
-	const struct crc32_variant *variant = NULL, *before;
+	const struct crc32_variant *variant = NULL;
 	unsigned int i;
-	int ret = 0;
 
 	for (i = 0; i < ARRAY_SIZE(variants); i++)
 		if (sysfs_streq(name, variants[i].name))
 			variant = &variants[i];
 	if (!variant && !sysfs_streq(name, "auto"))
 		return -EINVAL;
-	mutex_lock(&choice_lock);
-	before = wanted;
 	wanted = variant;
-	if (initialised)
-		ret = choose();
-	if (ret)
-		wanted = before;
-	mutex_unlock(&choice_lock);
-	return ret;
+	return initialised ? choose() : 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_choose);
 
@@ -170,7 +159,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_choose);
  */
 const char *rhca_crc32_name(void)
 {
-	return READ_ONCE(chosen)->name;
+	return chosen->name;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_name);
 
@@ -181,12 +170,9 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_name);
  */
 int rhca_crc32_init(void)
 {
-	int ret;
+	int ret = choose();
 
-	mutex_lock(&choice_lock);
-	ret = choose();
 	initialised = !ret;
-	mutex_unlock(&choice_lock);
 	if (ret)
 		pr_err("crc32=%s: not on this CPU\n", wanted->name);
 	return ret;
