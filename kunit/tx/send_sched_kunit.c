@@ -56,7 +56,7 @@ static void what_is_under_way_is_bounded(struct kunit *test)
 /* --- concurrent kicks ------------------------------------------------------------ */
 
 #define KICKERS		4
-#define KICKS		20000
+#define KICKS		250000	/* a million together */
 
 /* A QP's requester whose turns send nothing: one of them must see each post. */
 static struct stress {
