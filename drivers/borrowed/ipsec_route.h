@@ -20,7 +20,7 @@
 #include <net/dst.h>
 
 /* Does a route discard packets silently? */
-static inline bool rhca_route_swallows(const struct dst_entry *dst)
+static inline bool rhca_route_discards(const struct dst_entry *dst)
 {
 	return READ_ONCE(dst->output) == dst_discard_out;
 }

@@ -238,12 +238,12 @@ static void remove_queued(struct rhca_dev *dev)
  */
 static bool catch_up(struct rhca_dev *dev)
 {
-	bool went, told;
+	bool went, released;
 
 	lockdep_assert_held(&devices_mutex);
 	rtnl_lock();
 	/* Its netdevs were released already, while it was moving */
-	told = !rcu_access_pointer(dev->ports[0].ndev);
+	released = !rcu_access_pointer(dev->ports[0].ndev);
 	/* If it is claimed, the claimer removes it */
 	went = !test_bit(RHCA_DEV_REMOVED, &dev->flags) && !rhca_dev_netdevs_stay(dev);
 	if (went)
@@ -251,7 +251,7 @@ static bool catch_up(struct rhca_dev *dev)
 	else
 		rhca_dev_update_ports(dev);
 	rtnl_unlock();
-	if (went && !told)
+	if (went && !released)
 		rhca_lifecycle.device_lost(dev);
 	return went;
 }

@@ -113,7 +113,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 
 	switch (event) {
 	case NETDEV_REGISTER:
-		rhca_slot_netdev_came(ndev);
+		rhca_slot_netdev_added(ndev);
 		fallthrough;
 	case NETDEV_CHANGENAME:
 		netdev_added(ndev);
@@ -126,7 +126,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		break;
 	case NETDEV_UNREGISTER:
 		/* Its device is removed too, and with it the other ports */
-		if (rhca_slot_netdev_goes(ndev) || rhca_netdev_served(ndev))
+		if (rhca_slot_netdev_removed(ndev) || rhca_netdev_served(ndev))
 			rhca_slot_kick(NULL);
 		rhca_dev_remove_netdev(ndev);
 		break;

@@ -31,15 +31,15 @@ struct rhca_slot *rhca_slot_find(const struct net_device *ndev)
 }
 
 /*
- * Find or create the slot of a netdev. @goes: also if it is being unregistered, since
- * rhca_slot_netdev_goes() cleans up afterwards. May sleep; rhca_slots_mutex held. Returns NULL if
- * there is no memory, or the netdev or this module is being removed.
+ * Find or create the slot of a netdev. @removed: also if it is being unregistered, since
+ * rhca_slot_netdev_removed() cleans up afterwards. May sleep; rhca_slots_mutex held. Returns NULL
+ * if there is no memory, or the netdev or this module is being removed.
  */
-struct rhca_slot *rhca_slot_get(const struct net_device *ndev, bool goes)
+struct rhca_slot *rhca_slot_get(const struct net_device *ndev, bool removed)
 {
 	struct rhca_slot *slot = rhca_slot_find(ndev);
 
-	if (slot || closed || (!goes && ndev->reg_state != NETREG_REGISTERED))
+	if (slot || closed || (!removed && ndev->reg_state != NETREG_REGISTERED))
 		return slot;
 	slot = kzalloc(sizeof(*slot), GFP_KERNEL);
 	if (slot) {
@@ -119,7 +119,7 @@ bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag)
  * Start a pass over netdevs: kick those that were to be looked at later. @lost: a device was
  * removed that may have been in the way of rules. May sleep.
  */
-void rhca_slot_look_anew(bool lost)
+void rhca_slot_begin_pass(bool lost)
 {
 	const unsigned int now = RHCA_SLOT_LATER |
 				 (lost ? RHCA_SLOT_RULE_MISSED : 0);

@@ -105,7 +105,7 @@ extern struct list_head rhca_slots;
 extern struct mutex rhca_slots_mutex;
 
 struct rhca_slot *rhca_slot_find(const struct net_device *ndev);
-struct rhca_slot *rhca_slot_get(const struct net_device *ndev, bool goes);
+struct rhca_slot *rhca_slot_get(const struct net_device *ndev, bool removed);
 void rhca_slot_forget(struct rhca_slot *slot);
 void rhca_slot_follow_rule(const struct net_device *ndev);
 void rhca_slot_end_pair(struct rhca_slot *first);
@@ -113,7 +113,7 @@ void rhca_slot_end_pair(struct rhca_slot *first);
 int rhca_slot_set(const struct net_device *ndev, unsigned int flags, bool on);
 bool rhca_slot_is_set(const struct net_device *ndev, unsigned int flags);
 bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag);
-void rhca_slot_look_anew(bool lost);
+void rhca_slot_begin_pass(bool lost);
 struct net_device *rhca_slot_take_kicked(void);
 bool rhca_slot_is_unwanted(const struct net_device *ndev);
 void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,

@@ -213,7 +213,7 @@ void rhca_slot_remove(struct net_device *ndev, const char *why)
 }
 
 /* Log the result of an offer to serve a netdev. @ret: 0, or why it is not used. */
-void rhca_slot_tell_of_offer(const struct net_device *ndev, int ret)
+void rhca_slot_log_offer(const struct net_device *ndev, int ret)
 {
 	trace_rhca_netdev(ndev->name, "hardware offers to serve", ret);
 	if (ret && ret != -EEXIST && ret != -EALREADY)
@@ -226,7 +226,7 @@ void rhca_slot_create_by_offer(struct net_device *ndev)
 {
 	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
 
-	rhca_slot_tell_of_offer(ndev, rhca_slot_create(&spec));
+	rhca_slot_log_offer(ndev, rhca_slot_create(&spec));
 }
 
 /* Check partitions after saving, which freezes them */

@@ -171,12 +171,12 @@ static bool is_kept_by_other(const struct rhca_slot_facts *f,
 }
 
 /* Returns whether another driver's device is still there */
-static bool tell_of_other(struct net_device *ndev)
+static bool log_other(struct net_device *ndev)
 {
 	int ret = rhca_netdev_check(ndev);	/* names it */
 
 	if (ret)
-		rhca_slot_tell_of_offer(ndev, ret);
+		rhca_slot_log_offer(ndev, ret);
 	return ret;
 }
 
@@ -184,16 +184,16 @@ static bool tell_of_other(struct net_device *ndev)
 static void explain(struct net_device *ndev, const struct rhca_slot_facts *f,
 		    const struct rhca_slot_decision *d)
 {
-	bool told = is_kept_by_partitions(f);
+	bool logged = is_kept_by_partitions(f);
 
 	if (rhca_slot_is_set(ndev, RHCA_SLOT_TOLD))
 		return;
-	if (told)
+	if (logged)
 		pr_info("%s stays with software: hardware has no partitions but the default one\n",
 			netdev_name(ndev));
 	else if (is_kept_by_other(f, d))
-		told = tell_of_other(ndev);
-	if (told)
+		logged = log_other(ndev);
+	if (logged)
 		rhca_slot_set(ndev, RHCA_SLOT_TOLD, true);
 }
 
@@ -255,7 +255,7 @@ static void act(struct work_struct *work)
 
 	next_look = MAX_JIFFY_OFFSET;
 	/* Here, where apply_rule() is not just setting RHCA_SLOT_RULE_MISSED */
-	rhca_slot_look_anew(test_and_clear_bit(DEVICE_LOST, &happened));
+	rhca_slot_begin_pass(test_and_clear_bit(DEVICE_LOST, &happened));
 	if (test_and_clear_bit(ALL_KICKED, &happened))
 		note_kicks();
 	while (READ_ONCE(running) && (ndev = rhca_slot_take_kicked())) {
@@ -331,8 +331,7 @@ void rhca_slot_flush(void)
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_flush);
 
 /* A netdev is absent while its adapter is suspended; its return raises no event */
-static int hear_of_resume(struct notifier_block *nb, unsigned long event,
-			  void *data)
+static int resumed(struct notifier_block *nb, unsigned long event, void *data)
 {
 	if (event != PM_POST_SUSPEND && event != PM_POST_HIBERNATION)
 		return NOTIFY_DONE;
@@ -340,7 +339,7 @@ static int hear_of_resume(struct notifier_block *nb, unsigned long event,
 	return NOTIFY_OK;
 }
 
-static struct notifier_block resume_nb = { .notifier_call = hear_of_resume };
+static struct notifier_block resume_nb = { .notifier_call = resumed };
 
 /* Prepare for rhca_slot_apply_start(). Returns 0 or -ENOMEM. */
 int rhca_slot_apply_init(void)

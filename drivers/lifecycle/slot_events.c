@@ -67,7 +67,7 @@ static void name_hardware(struct rhca_slot_hardware *hardware,
 static bool outlives(const struct rhca_port *port, const struct net_device *ndev)
 {
 	return ndev->reg_state == NETREG_REGISTERED ||
-	       (ndev->reg_state == NETREG_UNREGISTERING && !port->told_of_end &&
+	       (ndev->reg_state == NETREG_UNREGISTERING && !port->end_reported &&
 		is_hardware(ndev));
 }
 
@@ -83,11 +83,11 @@ static void save_settings(struct rhca_port *port, struct rhca_settings *settings
 	settings->cc = port->cc;
 }
 
-static int save_port(struct rhca_port *port, bool goes)
+static int save_port(struct rhca_port *port, bool removed)
 {
 	struct net_device *ndev = rhca_port_get_netdev(port);
 	bool wanted = ndev && outlives(port, ndev);
-	struct rhca_slot *slot = wanted ? rhca_slot_get(ndev, goes) : NULL;
+	struct rhca_slot *slot = wanted ? rhca_slot_get(ndev, removed) : NULL;
 
 	if (slot) {
 		slot->has_settings = true;
@@ -132,10 +132,10 @@ static void save_members(struct rhca_dev *lag)
 }
 
 /*
- * @goes: one of its netdevs is unregistered or moved, which removes the device. Others may be
+ * @removed: one of its netdevs is unregistered or moved, which removes the device. Others may be
  * unregistered together with it, with their events afterwards.
  */
-static int save(struct rhca_dev *dev, bool goes)
+static int save(struct rhca_dev *dev, bool removed)
 {
 	int ret = 0;
 	u32 i;
@@ -145,7 +145,7 @@ static int save(struct rhca_dev *dev, bool goes)
 		return 0;
 	}
 	for (i = 0; i < dev->num_ports; i++)
-		ret = save_port(&dev->ports[i], goes) ?: ret;
+		ret = save_port(&dev->ports[i], removed) ?: ret;
 	return ret;
 }
 
@@ -204,7 +204,7 @@ struct rhca_settings *rhca_slot_copy(const struct net_device *ndev, bool lag)
  * A netdev is new, or from another namespace. If it replaces an unregistered one, it inherits that
  * one's slot. RTNL held.
  */
-void rhca_slot_netdev_came(const struct net_device *ndev)
+void rhca_slot_netdev_added(const struct net_device *ndev)
 {
 	struct rhca_slot_hardware hardware;
 	struct rhca_slot *slot;
@@ -306,7 +306,7 @@ static void note_end(const struct net_device *ndev)
 	rcu_read_lock();
 	rhca_for_each_port_rcu(dev, port)
 		if (rcu_access_pointer(port->ndev) == ndev)
-			port->told_of_end = true;
+			port->end_reported = true;
 	rcu_read_unlock();
 }
 
@@ -318,7 +318,7 @@ static void note_end(const struct net_device *ndev)
  * were saved when it began to move to another RDMA namespace. RTNL held. Returns whether the netdev
  * was in a pair; the caller then kicks the other one.
  */
-bool rhca_slot_netdev_goes(const struct net_device *ndev)
+bool rhca_slot_netdev_removed(const struct net_device *ndev)
 {
 	struct rhca_dev *dev = rhca_dev_find(ndev) ?: rhca_dev_find_lag(ndev);
 	struct rhca_slot *slot;
@@ -344,7 +344,7 @@ bool rhca_slot_netdev_goes(const struct net_device *ndev)
 		ib_device_put(&dev->ibdev);
 	return was_joined;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_slot_netdev_goes);
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_netdev_removed);
 
 /* --- devices ------------------------------------------------------------------------ */
 

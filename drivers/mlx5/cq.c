@@ -133,7 +133,7 @@ static int check_attr(const struct mlx5_core_dev *mdev,
 	return 0;
 }
 
-static int tell_number(const struct rhca_mlx5_cq *cq, struct ib_udata *udata)
+static int copy_number(const struct rhca_mlx5_cq *cq, struct ib_udata *udata)
 {
 	struct mlx5_ib_create_cq_resp resp = { .cqn = cq->hw.cqn };
 
@@ -199,7 +199,7 @@ int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (ret)
 		goto err_free;
 	ibcq->cqe = BIT(spec.log_entries) - 1;
-	ret = udata ? tell_number(cq, udata) : 0;
+	ret = udata ? copy_number(cq, udata) : 0;
 	if (ret)
 		goto err_destroy;
 	return 0;

@@ -95,7 +95,7 @@ static void tell_all(struct work_struct *work)
 	}
 }
 
-static void hear_of_qp(struct rhca_mlx5 *hca, u32 number, int event)
+static void handle_qp_event(struct rhca_mlx5 *hca, u32 number, int event)
 {
 	struct rhca_mlx5_numbered *object;
 
@@ -128,7 +128,7 @@ static void raise_srq_event(struct rhca_mlx5 *hca, u32 number, int type)
 	rhca_mlx5_number_put(object);
 }
 
-static int hear_event(struct notifier_block *nb, unsigned long type, void *data)
+static int handle_event(struct notifier_block *nb, unsigned long type, void *data)
 {
 	struct rhca_mlx5 *hca = container_of(nb, struct rhca_mlx5, queue_nb.nb);
 	struct mlx5_eqe *eqe = data;
@@ -137,7 +137,7 @@ static int hear_event(struct notifier_block *nb, unsigned long type, void *data)
 
 	/* Queues of the netdev may have the same numbers as queue pairs */
 	if (is_qp && type < ARRAY_SIZE(qp_events) && qp_events[type])
-		hear_of_qp(hca, number, qp_events[type]);
+		handle_qp_event(hca, number, qp_events[type]);
 	else if (type == MLX5_EVENT_TYPE_SRQ_RQ_LIMIT)
 		raise_srq_event(hca, number, IB_EVENT_SRQ_LIMIT_REACHED);
 	else if (type == MLX5_EVENT_TYPE_SRQ_CATAS_ERROR)
@@ -152,7 +152,7 @@ int rhca_mlx5_events_init(struct rhca_mlx5 *hca)
 	xa_init_flags(&hca->qps, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&hca->srqs, XA_FLAGS_LOCK_IRQ);
 	INIT_WORK(&hca->qp_error_work, tell_all);
-	MLX5_NB_INIT(&hca->queue_nb, hear_event, NOTIFY_ANY);
+	MLX5_NB_INIT(&hca->queue_nb, handle_event, NOTIFY_ANY);
 	return mlx5_eq_notifier_register(hca->mdev, &hca->queue_nb);
 }
 

@@ -158,7 +158,7 @@ static void handle_fatal(struct work_struct *work)
 }
 
 /* Called by mlx5_core in any context, when the adapter is already dead */
-static int hear_fatal(struct notifier_block *nb, unsigned long type, void *data)
+static int note_fatal(struct notifier_block *nb, unsigned long type, void *data)
 {
 	struct rhca_mlx5 *hca = container_of(nb, struct rhca_mlx5, fatal_nb);
 
@@ -174,7 +174,7 @@ int rhca_mlx5_fatal_init(struct rhca_mlx5 *hca)
 
 	hca->fatal_told = 0;
 	INIT_WORK(&hca->fatal_work, handle_fatal);
-	hca->fatal_nb.notifier_call = hear_fatal;
+	hca->fatal_nb.notifier_call = note_fatal;
 	ret = mlx5_notifier_register(hca->mdev, &hca->fatal_nb);
 	if (!ret && rhca_mlx5_is_dead(hca)) {
 		rhca_mlx5_fatal_exit(hca);

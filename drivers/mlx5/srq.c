@@ -118,7 +118,7 @@ static void free_memory(struct rhca_mlx5_srq *srq)
 	kvfree(srq->wr_id);
 }
 
-static int tell_number(const struct rhca_mlx5_srq *srq, struct ib_udata *udata)
+static int copy_number(const struct rhca_mlx5_srq *srq, struct ib_udata *udata)
 {
 	struct mlx5_ib_create_srq_resp resp = { .srqn = srq->numbered.number };
 
@@ -191,7 +191,7 @@ int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		goto err_free;
 	ret = rhca_mlx5_number_add(&hca->srqs, number, &srq->numbered);
 	if (!ret && udata)
-		ret = tell_number(srq, udata);
+		ret = copy_number(srq, udata);
 	if (ret)
 		goto err_destroy;
 	ibsrq->ext.xrc.srq_num = number;

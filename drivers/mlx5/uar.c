@@ -224,7 +224,7 @@ static int take_type(const struct uverbs_attr_bundle *attrs,
 	return *combining && !rhca_mlx5_write_combining(mdev) ? -EOPNOTSUPP : 0;
 }
 
-static int tell_uar(struct uverbs_attr_bundle *attrs, const struct rhca_mlx5_uar *uar)
+static int copy_uar(struct uverbs_attr_bundle *attrs, const struct rhca_mlx5_uar *uar)
 {
 	u64 offset = rdma_user_mmap_get_offset((struct rdma_user_mmap_entry *)
 					       &uar->entry);
@@ -261,7 +261,7 @@ static int ALLOC_HANDLER(struct uverbs_attr_bundle *attrs)
 	uobject->object = uar;
 	/* From here on ib_core calls uar_cleanup() on errors */
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
-	return tell_uar(attrs, uar);
+	return copy_uar(attrs, uar);
 }
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC,

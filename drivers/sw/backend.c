@@ -198,7 +198,7 @@ static void set_rts(struct rhca_sw_qp *qp, const struct ib_qp_attr *attr,
 		rhca_ack_timeout_changed(qp);
 	/* Keep it in SQD, which only RTS can enter */
 	if (next != IB_QPS_SQD)
-		send->drain_told = false;
+		send->drain_reported = false;
 	spin_unlock_bh(&send->lock);
 }
 
@@ -272,7 +272,7 @@ static int qp_query(struct rhca_qp *core, struct ib_qp_attr *attr, int mask)
 	spin_lock_bh(&qp->send.lock);
 	attr->sq_psn = qp->send.newest_psn;
 	attr->sq_draining = attr->qp_state == IB_QPS_SQD &&
-			    !qp->send.drain_told;
+			    !qp->send.drain_reported;
 	spin_unlock_bh(&qp->send.lock);
 	spin_lock_bh(&qp->recv.lock);
 	attr->rq_psn = qp->recv.expected_psn;

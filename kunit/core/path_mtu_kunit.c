@@ -17,7 +17,7 @@ static ACT(do_recv, test_post_recv(b->hca, b->qp, 1, 0, 8192))
 static void is_shown(struct bench *b, const struct step *s)
 {
 	is_count(b, &(struct step)COUNT(PATH_MTU_MISMATCH, s->n));
-	KUNIT_EXPECT_EQ(b->hca->test, to_rhca_qp(b->qp)->mtu_told, s->n > 0);
+	KUNIT_EXPECT_EQ(b->hca->test, to_rhca_qp(b->qp)->mtu_reported, s->n > 0);
 }
 
 #define RECV			STEP(do_recv, 0)
@@ -63,7 +63,7 @@ static void wish_for_more_than_the_port_has_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(b->qp, attr, mask), -EINVAL);
 	is_shown(b, &(struct step)SHOWN(1));
 	KUNIT_EXPECT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RESET));
-	KUNIT_EXPECT_FALSE(test, to_rhca_qp(b->qp)->mtu_told);
+	KUNIT_EXPECT_FALSE(test, to_rhca_qp(b->qp)->mtu_reported);
 }
 
 TEST_SUITE(rhca_path_mtu,

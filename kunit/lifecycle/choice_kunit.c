@@ -647,7 +647,7 @@ static void netdev_unregistered_during_a_move_leaves_no_slot(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_becomes(READ_ONCE(second->reg_state) == NETREG_UNREGISTERED));
 	refcount_set(&b->dev->ibdev.refcount, b->references);
 	rtnl_lock();
-	rhca_slot_netdev_goes(b->ndev);
+	rhca_slot_netdev_removed(b->ndev);
 	rhca_dev_remove_netdev(b->ndev);
 	rtnl_unlock();
 	flush_work(&e.work);
@@ -1023,7 +1023,7 @@ static void device_returns_only_where_all_its_netdevs_stay(struct kunit *test)
 	rhca_netdev_note(&ports.netdev[1], other);
 	KUNIT_ASSERT_EQ(test, 0, rhca_slot_set_returns(b->ndev, &ports));
 	rtnl_lock();
-	rhca_slot_netdev_goes(other);
+	rhca_slot_netdev_removed(other);
 	rtnl_unlock();
 	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
 }

@@ -81,7 +81,7 @@ static void routed_address_is_taken_from_any_netdev(struct kunit *test)
 	if (c->link_local)
 		test_peer_gid(&rx->flow.dgid);
 	rcu_read_lock();
-	taken = rhca_rx_came_by(rx, ndev->ifindex);
+	taken = rhca_rx_arrived_on(rx, ndev->ifindex);
 	rcu_read_unlock();
 	kfree_skb(skb);
 	KUNIT_EXPECT_EQ(test, taken, c->taken);

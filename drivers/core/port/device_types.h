@@ -53,7 +53,7 @@ struct rhca_port {
 	unsigned long gid_types;		/* BIT(enum ib_gid_type) that it has */
 	const struct net_device *made_on;	/* the first @ndev: compare only */
 	const struct net *net;			/* likewise its namespace */
-	bool told_of_end;			/* of @ndev; under rhca_slots_mutex */
+	bool end_reported;			/* of @ndev; under rhca_slots_mutex */
 	netdevice_tracker ndev_tracker;
 	/* The other netdev of a LAG over equal-cost routes, or NULL; released with @ndev */
 	struct net_device __rcu *second;

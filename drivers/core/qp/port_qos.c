@@ -21,7 +21,7 @@ static bool reaches_connected(const struct rhca_port *port)
 	return port->dev->backend->qp_readdress;
 }
 
-static void tell_limits(const struct rhca_port *port)
+static void log_limits(const struct rhca_port *port)
 {
 	if (!reaches_connected(port))
 		ibdev_info_ratelimited(&port->dev->ibdev,
@@ -59,7 +59,7 @@ int rhca_tclass_store(struct rhca_port *port, const char *text)
 	if (ret)
 		return ret;
 	rhca_qp_for_each(port->dev, rhca_qp_readdress);
-	tell_limits(port);
+	log_limits(port);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_tclass_store);
@@ -79,7 +79,7 @@ int rhca_ttl_store(struct rhca_port *port, const char *text)
 	if (kstrtoint(text, 0, &ttl) || ttl < 0 || ttl > U8_MAX)
 		return -EINVAL;
 	WRITE_ONCE(port->qos.ttl, ttl);
-	tell_limits(port);
+	log_limits(port);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_ttl_store);

@@ -92,7 +92,7 @@ void rhca_qp_mtu_mismatch(struct rhca_qp *qp, u32 peer_bytes, u32 our_bytes,
 
 	if (backend->qp_count)
 		backend->qp_count(qp, RHCA_PATH_MTU_MISMATCH);
-	if (test_and_set_bit(0, &qp->mtu_told))
+	if (test_and_set_bit(0, &qp->mtu_reported))
 		return;
 	ibdev_warn_ratelimited(&qp->dev->ibdev,
 			       "QP %#x: peer %pI6c QP %#x uses path MTU %u, here it is %u\n",

@@ -19,7 +19,7 @@ struct rhca_qp {
 	struct ib_qp ibqp;
 	struct rhca_dev *dev;
 	struct list_head entry;		/* in the device's list of QPs */
-	unsigned long mtu_told;		/* bit 0: a mismatch with the peer's path MTU is logged */
+	unsigned long mtu_reported;	/* bit 0: a mismatch with the peer's path MTU is logged */
 	bool is_user;			/* belongs to a process */
 
 	struct mutex modify_lock;	/* serialises modify_qp; protects: */

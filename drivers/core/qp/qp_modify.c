@@ -174,7 +174,7 @@ static void forget(struct rhca_qp *qp)
 {
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	qp->has_address = false;
-	clear_bit(0, &qp->mtu_told);
+	clear_bit(0, &qp->mtu_reported);
 }
 
 static void store(struct rhca_qp *qp, const struct rhca_qp_change *change)

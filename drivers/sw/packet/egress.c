@@ -31,7 +31,7 @@
  */
 static struct dst_entry *without_black_hole(struct dst_entry *dst)
 {
-	if (IS_ERR(dst) || !rhca_route_swallows(dst))
+	if (IS_ERR(dst) || !rhca_route_discards(dst))
 		return dst;
 	dst_release(dst);
 	return ERR_PTR(-EPERM);
@@ -216,7 +216,7 @@ static bool takes_blocks(struct net_device *ndev)
  * The egress device computes the checksum; a veth pair never does. Acknowledgements that may
  * overtake have none. @ndev: egress device. Bottom halves off, RCU read side.
  */
-bool rhca_egress_wants_checksum(struct net_device *ndev)
+bool rhca_egress_needs_checksum(struct net_device *ndev)
 {
 	return READ_ONCE(wanted) != BLOCKS_OFF &&
 	       !(READ_ONCE(ndev->flags) & IFF_LOOPBACK) && takes_blocks(ndev);

@@ -11,7 +11,7 @@ struct rhca_path;
 
 struct dst_entry *rhca_route_find(struct rhca_path *path, struct net *net,
 				  u32 lag_member);
-bool rhca_egress_wants_checksum(struct net_device *ndev);
+bool rhca_egress_needs_checksum(struct net_device *ndev);
 bool rhca_egress_takes_blocks(struct rhca_path *path, u32 lag_member);
 
 #endif

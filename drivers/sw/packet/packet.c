@@ -117,7 +117,7 @@ unsigned int rhca_packet_bytes(const struct rhca_packet *packet)
 
 /*
  * The ECN bits. Requests and data responses of connected QPs are ECN-capable. Acknowledgements are
- * not, as nobody would slow down for their marks, nor are datagrams.
+ * not, as no sender would slow down for their marks, nor are datagrams.
  */
 u8 rhca_packet_ecn(const struct rhca_address *address, u8 opcode)
 {

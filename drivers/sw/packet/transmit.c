@@ -126,7 +126,7 @@ bool rhca_tx_list_takes_blocks(struct rhca_tx_list *tx)
 }
 
 /* A lone packet gets an skb of its own */
-static bool goes_into_block(struct rhca_tx_list *tx, bool more)
+static bool joins_block(struct rhca_tx_list *tx, bool more)
 {
 	return (more || tx->block.segments) && tx->backoff &&
 	       !tx->backoff->single && rhca_tx_list_takes_blocks(tx);
@@ -148,7 +148,7 @@ int rhca_tx_list_begin_packet(struct rhca_tx_list *tx,
 			      const struct rhca_bth_fields *fields,
 			      unsigned int payload_bytes, bool more)
 {
-	if (goes_into_block(tx, more) &&
+	if (joins_block(tx, more) &&
 	    rhca_packet_begin_segment(packet, tx->qp, tx->path, fields,
 				      payload_bytes))
 		return 0;
@@ -194,7 +194,7 @@ static int send_v2(struct sk_buff *skb, struct rhca_path *path, struct net *net)
 	skb->dev = dst->dev;
 	skb->protocol = htons(ipv4 ? ETH_P_IP : ETH_P_IPV6);
 	if (!skb_is_gso(skb) && !RHCA_PACKET_CB(skb)->may_overtake &&
-	    rhca_egress_wants_checksum(dst->dev))
+	    rhca_egress_needs_checksum(dst->dev))
 		rhca_block_request_checksum(skb, path->address.flow.encap);
 	if (rhca_frame_needed(dst) && !is_zero_ether_addr(path->address.dmac))
 		return rhca_frame_send_ip(skb, path, net);

@@ -133,7 +133,7 @@ struct rhca_requester {
 	 * @shared_next, while the turn is LENT
 	 */
 	bool shared_refused;
-	bool drain_told;		/* it has drained in this SQD, and that was reported */
+	bool drain_reported;		/* it has drained in this SQD, and that was reported */
 	bool ack_timed;			/* @ack_timer is pending, or fired but not yet handled */
 	bool has_rate;	/* the rate in @congestion is valid; protected by its lock */
 	/*
@@ -185,7 +185,7 @@ struct rhca_responder {
 	u32 msn;			/* messages completed, 24 bits */
 	u8 message_opcode;		/* of the last packet */
 	bool in_message;		/* a message is incomplete */
-	bool established_told;		/* IB_EVENT_COMM_EST has been raised */
+	bool established_reported;		/* IB_EVENT_COMM_EST has been raised */
 	struct rhca_hold_rule rule;	/* state of arrivals that NAKs depend on */
 	struct rhca_hold *hold;		/* out-of-order requests, or NULL */
 	u32 num_resources;		/* a power of two, or 0 */

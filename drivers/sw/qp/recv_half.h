@@ -23,7 +23,7 @@ static inline void rhca_pause_recv(struct rhca_sw_qp *qp, enum rhca_pause pause,
 	WRITE_ONCE(qp->recv.turn.not_before, ktime_get_ns() + delay_ns);
 }
 
-/* Get the memory of a peer's key if the QP may access the range; check anew for each packet */
+/* Get the memory of a peer's key if the QP may access the range; check again for each packet */
 static inline struct rhca_mem *rhca_responder_hold(struct rhca_sw_qp *qp,
 						   u32 rkey, u64 va, u32 length,
 						   int access)

@@ -236,7 +236,7 @@ static void serve(struct rhca_turn *turn, struct rhca_shared_block *shared,
 /* The longest packet. Stop unless one fits: a turn that cannot send would be queued again */
 #define MOST_PACKET_BYTES	4096
 
-static bool section_goes_on(void)
+static bool section_continues(void)
 {
 	struct rhca_allowance left = rhca_section_left();
 
@@ -264,7 +264,7 @@ static void release_left(struct rhca_shared_block *shared)
 
 	while ((qp = rhca_shared_next_left(shared))) {
 		if (block_left(&qp->send.turn, qp->send.shared_refused,
-			       section_goes_on())) {
+			       section_continues())) {
 			batch = (struct rhca_batch){};
 			qp->send.turn.ops->run(qp, &batch);
 			qp->send.turn.ops->after(qp, &batch);
@@ -300,7 +300,7 @@ static void run_listed(struct tasklet_struct *task)
 	list->answered = 0;
 	rhca_shared_begin(&shared);
 	rcu_read_lock();
-	while (section_goes_on() && (turn = next_listed(list))) {
+	while (section_continues() && (turn = next_listed(list))) {
 		serve(turn, &shared, list);
 		list->served++;
 		release_left(&shared);

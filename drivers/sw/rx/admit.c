@@ -73,7 +73,7 @@ static bool is_link_bound(const struct rhca_rx *rx)
  * any netdev, within rp_filter and netfilter. The IP stack loops local traffic back over another
  * netdev. RCU read side.
  */
-bool rhca_rx_came_by(const struct rhca_rx *rx, int ifindex)
+bool rhca_rx_arrived_on(const struct rhca_rx *rx, int ifindex)
 {
 	const struct net_device *ndev = rx->skb->dev;
 
@@ -85,7 +85,7 @@ bool rhca_rx_came_by(const struct rhca_rx *rx, int ifindex)
 	       l3mdev_master_ifindex_by_index(dev_net(ndev), ifindex) ==
 	       l3mdev_master_ifindex_by_index(dev_net(ndev), rx->ifindex);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_rx_came_by);
+EXPORT_SYMBOL_IF_KUNIT(rhca_rx_arrived_on);
 
 static struct rhca_gid_query query_of(const struct rhca_rx *rx)
 {
@@ -108,7 +108,7 @@ static struct rhca_verbs_qp *find_gsi(struct rhca_rx *rx)
 		rx->port = rhca_port_find_gid(&query, &rx->gid_index);
 	}
 	if (!rx->port ||
-	    !rhca_rx_came_by(rx, rhca_gid_ifindex(&rx->port->gids, rx->gid_index)))
+	    !rhca_rx_arrived_on(rx, rhca_gid_ifindex(&rx->port->gids, rx->gid_index)))
 		return NULL;
 	return rhca_qp_get_gsi(rx->port);
 }
@@ -167,7 +167,7 @@ static bool from_peer(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx)
 	return flow->encap == rx->flow.encap &&
 	       rhca_gid_equal(&flow->sgid, &rx->flow.dgid) &&
 	       rhca_gid_equal(&flow->dgid, &rx->flow.sgid) &&
-	       rhca_rx_came_by(rx, path->address.ifindex);
+	       rhca_rx_arrived_on(rx, path->address.ifindex);
 }
 
 /* Is the destination QPN the multicast QPN, 9.6.1.1? */
@@ -187,7 +187,7 @@ static bool to_port(const struct rhca_rx *rx)
 	query.ifindex = 0;
 	index = rhca_port_gid_index(rx->port, &query);
 	return index >= 0 &&
-	       rhca_rx_came_by(rx, rhca_gid_ifindex(&rx->port->gids, index));
+	       rhca_rx_arrived_on(rx, rhca_gid_ifindex(&rx->port->gids, index));
 }
 
 static __always_inline bool for_us(const struct rhca_verbs_qp *qp, struct rhca_rx *rx)

@@ -13,7 +13,7 @@ struct rhca_verbs_qp;
 struct rhca_sw_qp;
 
 int rhca_rx_ifindex(const struct sk_buff *skb, enum rhca_encap encap);
-bool rhca_rx_came_by(const struct rhca_rx *rx, int ifindex);
+bool rhca_rx_arrived_on(const struct rhca_rx *rx, int ifindex);
 struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx,
 				      struct rhca_qp_handle *handle);
 bool rhca_rx_to_group(const struct rhca_rx *rx);

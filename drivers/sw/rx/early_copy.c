@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Copies payload while the ICRC is computed, if the packet is exactly the expected one, its
- * destination follows from the QP's state and not from the packet, and nobody may look there yet. A
- * damaged packet does no harm then: the state has not advanced, and the correct packet overwrites
- * the same place. A first packet of a SEND or WRITE carries its destination or takes a receive
- * request, and programs poll for the last byte to change: those are checked first. Users of a READ
- * wait for its completion.
+ * destination follows from the QP's state and not from the packet, and no program may read it
+ * yet. A damaged packet does no harm then: the state has not advanced, and the correct packet
+ * overwrites the same place. A first packet of a SEND or WRITE carries its destination or takes a
+ * receive request, and programs poll for the last byte to change: those are checked first. Users
+ * of a READ wait for its completion.
  */
 #include "sw/rx/early_copy.h"
 #include "sw/qp/payload.h"

@@ -86,9 +86,9 @@ static void finish_message(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	qp->recv.msn = rhca_psn_add(qp->recv.msn, 1);
 	if ((rx->flags & RHCA_OP_SEND) || rhca_opcode_has(rx->opcode, RHCA_HDR_IMMDT))
 		complete_receive(qp, rx, batch);
-	if (!qp->recv.established_told &&
+	if (!qp->recv.established_reported &&
 	    READ_ONCE(qp->base.state) == IB_QPS_RTR && !rhca_is_datagram(&qp->base)) {
-		qp->recv.established_told = true;
+		qp->recv.established_reported = true;
 		rhca_batch_event(batch, IB_EVENT_COMM_EST);
 	}
 }
@@ -482,7 +482,7 @@ void rhca_responder_reset(struct rhca_sw_qp *qp)
 	recv->expected_psn = 0;
 	recv->msn = 0;
 	recv->in_message = false;
-	recv->established_told = false;
+	recv->established_reported = false;
 	rhca_hold_rule_reset(&recv->rule);
 	rhca_hold_free(&recv->hold);
 	recv->newest_resource = 0;

@@ -41,7 +41,7 @@ struct listener {
 	char name[IFNAMSIZ];	/* of the VRF */
 	struct socket *ipv4;	/* socket, or NULL */
 	struct socket *ipv6;	/* socket, or NULL */
-	bool told;		/* the busy port has been logged */
+	bool logged;		/* the busy port was reported */
 };
 
 /* Sockets of one namespace */
@@ -267,7 +267,7 @@ static int open_missing(struct net *net, struct listener *listener)
 	return ret ?: is_final(ret6) ? 0 : ret6;
 }
 
-static void tell_taken(const struct listener *listener, int error)
+static void log_taken(const struct listener *listener, int error)
 {
 	pr_warn("cannot listen on UDP port %d%s%s (error %d%s): RoCE v1 works, RoCE v2 will when the port is free%s\n",
 		RHCA_UDP_PORT, listener->vrf ? " in VRF " : "", listener->name,
@@ -283,14 +283,14 @@ static bool open_listener(struct net *net, struct listener *listener)
 	int ret = open_missing(net, listener);
 
 	if (ret) {
-		if (!listener->told)
-			tell_taken(listener, ret);
-	} else if (listener->told) {
+		if (!listener->logged)
+			log_taken(listener, ret);
+	} else if (listener->logged) {
 		pr_info("UDP port %d%s%s is free again: RoCE v2 works\n",
 			RHCA_UDP_PORT, listener->vrf ? " in VRF " : "",
 			listener->name);
 	}
-	listener->told = ret;
+	listener->logged = ret;
 	return !ret;
 }
 
@@ -393,7 +393,7 @@ bool rhca_udp_is_open(struct rhca_udp *udp, int vrf)
 
 	mutex_lock(&udp->lock);
 	listener = find_listener(udp, vrf);
-	is_open = listener && listener->ipv4 && !listener->told;
+	is_open = listener && listener->ipv4 && !listener->logged;
 	mutex_unlock(&udp->lock);
 	return is_open;
 }

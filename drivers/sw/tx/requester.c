@@ -255,11 +255,11 @@ static void check_drained(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 
-	if (READ_ONCE(qp->base.state) != IB_QPS_SQD || send->drain_told ||
+	if (READ_ONCE(qp->base.state) != IB_QPS_SQD || send->drain_reported ||
 	    rhca_requester_sent_end(send) != qp->base.sq.head ||
 	    repeats_head(qp))
 		return;
-	send->drain_told = true;
+	send->drain_reported = true;
 	if (READ_ONCE(qp->base.attr.en_sqd_async_notify))
 		rhca_batch_event(batch, IB_EVENT_SQ_DRAINED);
 }

@@ -138,7 +138,7 @@ static bool wants_ack(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 	if (send->limited && rhca_wqe_takes_receive(wqe) &&
 	    rhca_psn_diff(wqe->ssn, send->limit_ssn) >= 0)
 		return true;
-	return !rhca_requester_goes_on(qp);
+	return !rhca_requester_may_continue(qp);
 }
 
 static u32 dest_qpn(const struct rhca_sw_qp *qp,

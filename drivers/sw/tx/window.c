@@ -135,7 +135,7 @@ static bool may_follow(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
  * request an ACK. Returns true if the next request with a packet may start at once, as far as can
  * be known now.
  */
-bool rhca_requester_goes_on(struct rhca_sw_qp *qp)
+bool rhca_requester_may_continue(struct rhca_sw_qp *qp)
 {
 	const struct rhca_send_wqe *wqe;
 	u32 index = qp->send.next + 1;

@@ -213,6 +213,6 @@ void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn);
 void rhca_requester_repeat(struct rhca_sw_qp *qp, u32 psn, const char *cause);
 void rhca_requester_congested(struct rhca_sw_qp *qp, u32 psn);
 void rhca_requester_starved(struct rhca_sw_qp *qp);
-bool rhca_requester_goes_on(struct rhca_sw_qp *qp);
+bool rhca_requester_may_continue(struct rhca_sw_qp *qp);
 
 #endif

@@ -201,7 +201,7 @@ static int suspend(struct rhca_mem *region, enum rhca_mem_state state)
 
 /*
  * Only domain and rights may change, not the memory. When this returns the old rights have ended,
- * and nobody has seen half of the new ones.
+ * and no access has seen half of the new ones.
  */
 static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				   u64 length, u64 iova, int access,

@@ -185,10 +185,10 @@ static u32 home_of(const struct rhca_sq *sq)
 }
 
 /*
- * Restart an empty queue at the same slots, which are still cached; the others are colder. Nobody
- * reads a slot now: readers are done before they move the head, and the writes here depend on that.
+ * Restart an empty queue at the same slots, which are still cached; the others are colder. No slot
+ * is read now: readers are done before they move the head, and the writes here depend on that.
  */
-static void begin_anew(struct rhca_sq *sq)
+static void restart(struct rhca_sq *sq)
 {
 	lockdep_assert_held(&sq->post_lock);
 	if (!is_empty(sq))
@@ -221,7 +221,7 @@ int rhca_sq_post(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 
 	prefetch_slot(&qp->sq);
 	spin_lock_irqsave(&qp->sq.post_lock, flags);
-	begin_anew(&qp->sq);
+	restart(&qp->sq);
 	for (end = qp->sq.tail; wr; wr = wr->next, end++) {
 		ret = post_one(qp, wr, end);
 		if (ret) {
