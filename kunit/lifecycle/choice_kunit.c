@@ -2,6 +2,7 @@
 /* Hardware before software, and software once that is removed; the hardware only records. */
 #include <linux/debug_locks.h>
 #include <linux/device.h>
+#include <linux/prandom.h>
 #include <linux/rtnetlink.h>
 #include <linux/workqueue.h>
 #include <net/devlink.h>
@@ -1097,6 +1098,65 @@ static void device_that_makes_room_as_it_appears_returns(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_becomes(is_new_and_named(b, serial)));
 }
 
+/* --- events in any order ------------------------------------------------------------- */
+
+/* What hardware, and a device that is being removed, refuses */
+static void try_pkeys(struct bench *b, const char *arg)
+{
+	struct rhca_dev *dev = rhca_dev_find(b->ndev);
+
+	if (!dev)
+		return;
+	rhca_pkeys_store(&dev->ports[0], arg);
+	ib_device_put(&dev->ibdev);
+}
+
+STEP(goes_down, test_netdev_set_up(b->ndev, false))
+STEP(comes_up, test_netdev_set_up(b->ndev, true))
+
+/* Events, and those that undo them; they overlap in any order */
+static const struct {
+	void (*act[2])(struct bench *b, const char *arg);
+	const char *arg[2];
+} happenings[] = {
+	{ { withdraw, offer } }, { { unable, able } }, { { other_comes, other_goes } },
+	{ { goes_down, comes_up } }, { { try_pkeys, try_pkeys }, { "1 0x8001", "1 0" } },
+};
+
+#define NUM_HAPPENINGS	ARRAY_SIZE(happenings)
+#define NUM_ORDERS	16
+
+/* Whatever the last event is, it must be enough: an event without a kick is seen only here */
+static void order_of_events_does_not_matter(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rnd_state random;
+	u32 order, left, i;
+
+	offer(b, NULL);
+	for (order = 0; order < NUM_ORDERS; order++) {
+		u8 done[NUM_HAPPENINGS] = {};
+
+		recording_clear();
+		prandom_seed_state(&random, order);
+		for (left = 2 * NUM_HAPPENINGS; left;) {
+			i = prandom_u32_state(&random) % NUM_HAPPENINGS;
+			if (done[i] == 2)
+				continue;
+			happenings[i].act[done[i]](b, happenings[i].arg[done[i]]);
+			done[i]++;
+			left--;
+			if (prandom_u32_state(&random) % 2)
+				rhca_slot_flush();
+		}
+		/* What refused the default partitions may have been about to leave */
+		KUNIT_ASSERT_TRUE_MSG(test,
+				      test_becomes((try_pkeys(b, "1 0"),
+						    is_served_by(b->ndev, &recording_backend))),
+				      "order %u", order);
+	}
+}
+
 TEST_SUITE(rhca_control_choice,
 	   KUNIT_CASE_PARAM(netdev_has_the_device_that_it_should, course_gen_params),
 	   KUNIT_CASE(withdrawal_waits_for_creation_in_progress),
@@ -1109,6 +1169,7 @@ TEST_SUITE(rhca_control_choice,
 	   KUNIT_CASE(standin_delay_restarts_on_the_next_netdev),
 	   KUNIT_CASE(rule_is_due_until_it_is_decided_on),
 	   KUNIT_CASE(pair_joined_during_a_decision_is_decided_on),
+	   KUNIT_CASE(order_of_events_does_not_matter),
 	   KUNIT_CASE(members_of_what_cannot_be_registered_have_theirs),
 	   KUNIT_CASE(netdev_reset_during_a_move_keeps_the_wish),
 	   KUNIT_CASE(second_port_is_decided_on_after_the_first_has_ended),
