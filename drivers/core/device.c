@@ -9,7 +9,7 @@
 #include "core/device.h"
 #include "core/gid_verbs.h"
 #include "core/mcast.h"
-#include "core/offer.h"
+#include "core/port/offer.h"
 #include "core/port/gid_watch.h"
 #include "core/port/port_pkeys.h"
 #include "core/port/settings.h"

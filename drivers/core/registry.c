@@ -15,7 +15,7 @@
 #include "borrowed/rxe_module.h"
 #include "core/device.h"
 #include "core/mcast.h"
-#include "core/offer.h"
+#include "core/port/offer.h"
 #include "core/port/gid_watch.h"
 #include "core/qp/port_qos.h"
 #include "core/qp/qp.h"

@@ -19,7 +19,7 @@
 #include "lifecycle/slot_facts.h"
 #include "core/device.h"
 #include "core/mcast.h"
-#include "core/offer.h"
+#include "core/port/offer.h"
 #include "core/port_events.h"
 #include "core/registry.h"
 

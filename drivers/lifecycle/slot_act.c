@@ -16,7 +16,7 @@
 #include <rhca/trace.h>
 
 #include "core/device.h"
-#include "core/offer.h"
+#include "core/port/offer.h"
 #include "core/port/port_pkeys.h"
 #include "core/port/settings.h"
 #include "core/registry.h"

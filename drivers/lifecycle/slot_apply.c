@@ -17,7 +17,7 @@
 #include <rhca/trace.h>
 
 #include "core/device.h"
-#include "core/offer.h"
+#include "core/port/offer.h"
 #include "lifecycle/netdev_check.h"
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_act.h"

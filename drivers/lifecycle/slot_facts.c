@@ -11,7 +11,7 @@
 
 #include "borrowed/rxe_module.h"
 #include "core/device.h"
-#include "core/offer.h"
+#include "core/port/offer.h"
 #include "core/port/port_pkeys.h"
 #include "core/registry.h"
 #include "core/rules/netdev.h"

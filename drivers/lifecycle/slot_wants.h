@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#include "core/offer.h"
+#include "core/port/offer.h"
 
 /* State of the netdev */
 enum rhca_slot_netdev {
@@ -71,7 +71,7 @@ struct rhca_slot_facts {
 	enum rhca_wish wish;
 	enum rhca_slot_has has;
 	enum rhca_slot_leader leader;
-	enum rhca_offer_state offer;	/* core/offer.h */
+	enum rhca_offer_state offer;	/* core/port/offer.h */
 	enum rhca_slot_other other;
 	enum rhca_slot_lag lag;
 	enum rhca_slot_pair pair;	/* if it is the first of a pair */

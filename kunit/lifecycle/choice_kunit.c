@@ -9,7 +9,7 @@
 #include <rhca/compat.h>
 
 #include "core/device.h"
-#include "core/offer.h"
+#include "core/port/offer.h"
 #include "core/port/port_pkeys.h"
 #include "core/qp/port_qos.h"
 #include "core/registry.h"

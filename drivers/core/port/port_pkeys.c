@@ -16,7 +16,7 @@
 #include <rhca/backend.h>
 #include <rhca/compat.h>
 
-#include "core/offer.h"
+#include "core/port/offer.h"
 #include "core/port/device_types.h"
 #include "core/port/port.h"
 #include "core/port/port_pkeys.h"

@@ -9,7 +9,7 @@
 #include <linux/wait.h>
 #include <rhca/compat.h>
 
-#include "core/offer.h"
+#include "core/port/offer.h"
 
 static LIST_HEAD(offers);
 static DEFINE_MUTEX(offers_mutex);	/* protects the list and the offers */
