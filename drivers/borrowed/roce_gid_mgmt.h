@@ -9,7 +9,7 @@
  * Since:	4.3; looked at in 6.12 and 7.3.
  * If it changes: changed addresses of tunnels, PPP and loopback are missed, or read twice;
  *		GIDs that are all present are searched for again and again.
- * Test:	netdev-kinds for the first; gid-table for the second (which indexes are default GIDs).
+ * Test:	netdev-kinds for the first; gid-table for the second (indexes of default GIDs).
  */
 #ifndef RHCA_BORROWED_ROCE_GID_MGMT_H
 #define RHCA_BORROWED_ROCE_GID_MGMT_H
