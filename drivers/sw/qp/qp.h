@@ -185,7 +185,7 @@ struct rhca_responder {
 	u32 msn;			/* messages completed, 24 bits */
 	u8 message_opcode;		/* of the last packet */
 	bool in_message;		/* a message is incomplete */
-	bool established_reported;		/* IB_EVENT_COMM_EST has been raised */
+	bool established_reported;	/* IB_EVENT_COMM_EST has been raised */
 	struct rhca_hold_rule rule;	/* state of arrivals that NAKs depend on */
 	struct rhca_hold *hold;		/* out-of-order requests, or NULL */
 	u32 num_resources;		/* a power of two, or 0 */
