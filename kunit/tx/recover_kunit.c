@@ -262,12 +262,16 @@ static void only_what_was_missing_is_measured(struct kunit *test)
 	loss.now += NSEC_PER_SEC;
 	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REPEAT);
 	KUNIT_EXPECT_FALSE(test, rhca_recover_acked(&recover, 25, loss.now + 9));
-	loss.psn = 25;
-	rhca_recover_back(&recover, &loss);
-	loss.psn = 26;
-	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REPEAT);
-	KUNIT_EXPECT_FALSE(test, rhca_recover_acked(&recover, 28, loss.now + 9));
+	/* Of what has been sent since, everything was repeated, too */
+	loss.newest = NEWEST + 10;
+	rhca_recover_repeats(&recover, loss.newest);
+	for (loss.psn = 26; loss.psn < loss.newest; loss.psn += 2) {
+		KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REPEAT);
+		KUNIT_EXPECT_FALSE(test, rhca_recover_acked(&recover, loss.psn + 2, loss.now + 9));
+	}
 	KUNIT_EXPECT_EQ(test, recover.answer_ns, 5000);
+	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REPEAT);
+	KUNIT_EXPECT_TRUE(test, rhca_recover_acked(&recover, loss.psn + 2, loss.now + 5000));
 }
 
 /* A probe that is answered within the round trip has repaired a loss, and later packets waited */

@@ -128,6 +128,12 @@ static void rewind_to(struct sender *send, u32 psn)
 	rhca_rtt_forget(&send->rtt, PSN(psn));
 }
 
+static void repeat_from(struct sender *send, u32 psn)
+{
+	rhca_recover_repeats(&send->rule, PSN(send->newest));
+	rewind_to(send, psn);
+}
+
 static void repeat(struct qp *qp, u32 psn, enum rhca_recover_action action)
 {
 	struct sender *send = &qp->send;
@@ -135,7 +141,7 @@ static void repeat(struct qp *qp, u32 psn, enum rhca_recover_action action)
 	if (action == RHCA_RECOVER_NOTHING)
 		return;
 	if (action == RHCA_RECOVER_REWIND) {
-		rewind_to(send, psn);
+		repeat_from(send, psn);
 		send->repeating = true;
 	} else {
 		send->hole_psn = psn;
@@ -180,7 +186,7 @@ static void probe(struct qp *qp)
 /* drivers/sw/tx/probe.c: send->recovering */
 static bool recovers(const struct sender *send)
 {
-	return send->rule.mode != RHCA_RECOVER_FLOW || send->rule.waits ||
+	return !rhca_recover_is_over(&send->rule) || send->rule.waits ||
 	       send->lossy || send->probes || send->doublings;
 }
 
@@ -304,7 +310,7 @@ static void end_refused(struct sender *send)
 	send->refused = false;
 	rhca_cwnd_lost(&send->cwnd, PSN(psn), PSN(send->newest));
 	if (!send->hole_due)
-		rewind_to(send, psn);
+		repeat_from(send, psn);
 	pause_send(send, PAUSE_LOCAL_FULL, RHCA_QUEUE_FULL_NS);
 }
 
@@ -426,7 +432,7 @@ static void note_progress(struct qp *qp, u32 upto)
 	send->heard = true;
 	send->heard_at = now;
 	send->probes = 0;
-	if (send->rule.mode != RHCA_RECOVER_FLOW &&
+	if (!rhca_recover_is_over(&send->rule) &&
 	    rhca_recover_acked(&send->rule, PSN(upto), now)) {
 		send->doublings = 0;
 		rhca_rtt_repeat_answered(&send->rtt, send->rule.answer_ns);
@@ -511,7 +517,7 @@ void requester_timeout_event(struct qp *qp)
 		restart_ack_timer(send);
 		send->repeating = true;
 		rhca_cwnd_timed_out(&send->cwnd, PSN(send->newest));
-		rewind_to(send, send->oldest);
+		repeat_from(send, send->oldest);
 		requester_turn(qp);
 	}
 	if (waits_for_answer(send) && !send->timeout_event)

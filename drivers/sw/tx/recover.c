@@ -38,8 +38,8 @@
 static void begin(struct rhca_recover *recover, const struct rhca_loss *loss,
 		  enum rhca_recover_mode mode)
 {
-	/* After going back, a copy in flight may be answered before this one: not measured */
-	recover->answered = recover->mode == RHCA_RECOVER_BACK;
+	/* A copy in flight may be answered before this one: not measured */
+	recover->answered = recover->copies;
 	if (recover->mode == RHCA_RECOVER_FLOW)
 		recover->recover_psn = loss->newest;
 	if (recover->mode == RHCA_RECOVER_FLOW || loss->psn != recover->repeat_psn)
@@ -289,15 +289,14 @@ void rhca_recover_back(struct rhca_recover *recover,
 	recover->in_row = 0;
 	begin(recover, loss, RHCA_RECOVER_BACK);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_recover_back);
 
 /* Packets are retransmitted, whether or not one was lost. @newest: after the newest ever sent */
 void rhca_recover_repeats(struct rhca_recover *recover, u32 newest)
 {
-	if (recover->mode == RHCA_RECOVER_FLOW)
-		recover->recover_psn = newest;
+	recover->copies_end = newest;
 	recover->copies = true;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_repeats);
 
 /* Only for a loss retransmitted once: of several copies it is unknown which was answered */
 static bool note_answer(struct rhca_recover *recover, u32 upto, u64 now)
@@ -345,9 +344,10 @@ bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now)
 		recover->drops = 0;
 		recover->way = RHCA_PEER_HOLDS;
 	}
+	if (!rhca_psn_before(upto, recover->copies_end))
+		recover->copies = false;
 	if (!rhca_psn_before(upto, recover->recover_psn)) {
 		recover->mode = RHCA_RECOVER_FLOW;
-		recover->copies = false;
 		recover->waits = false;
 		recover->in_row = 0;
 	}

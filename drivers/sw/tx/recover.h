@@ -34,18 +34,18 @@ struct rhca_recover {
 	u8 again;		/* further retransmissions of @repeat_psn */
 	bool waits;		/* the retransmitted packet is unanswered */
 	bool probed;		/* retransmitted without evidence of a loss */
-	bool answered;		/* already considered for @answer_ns */
+	bool answered;		/* considered for @answer_ns, or not to be */
 	bool asked_twice;	/* a requested response was lost again */
-	u8 drops;		/* how often @way became RHCA_PEER_DROPS since it was HOLDS */
-	bool copies;		/* duplicates of packets before @recover_psn may be in flight */
 	u32 repeat_psn;		/* of the last retransmission */
 	u32 repeat_end;		/* after the answers to it: a READ has several */
 	/* missing responses from here on were requested as well */
 	u32 asked_from;
 	u32 asked_end;		/* up to here; not before @repeat_end */
 	u32 sent_end;		/* after all that had been sent then */
-	/* after all that had been sent when the first loss was noticed, or at the last repeat */
-	u32 recover_psn;
+	u32 recover_psn;	/* after all that had been sent when the first loss was noticed */
+	u32 copies_end : 24;	/* after all that had been sent at the last repeat */
+	u32 copies : 1;		/* duplicates of packets before that may be in flight */
+	u32 drops : 4;		/* how often @way became RHCA_PEER_DROPS since it was HOLDS */
 	/* from a retransmission to its answer, smoothed; 0: none yet */
 	u32 answer_ns;
 	u64 repeat_at;		/* time of the retransmission, in ns */
