@@ -299,6 +299,11 @@ static void packet_behind_a_probe_gives_no_round_trip_time(struct kunit *test)
 	loss.newest = NEWEST + 10;
 	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REPEAT);
 	KUNIT_EXPECT_FALSE(test, rhca_recover_delayed(&recover, &rtt, direct));
+	/* All that a probe has found missing is repeated: nothing waits for the probe */
+	KUNIT_EXPECT_EQ(test, rhca_recover_probe(&recover, &loss), REPEAT);
+	rhca_recover_acked(&recover, NEWEST + 1, loss.now);
+	KUNIT_EXPECT_EQ(test, rhca_recover_acked_alone(&recover, NEWEST + 1, loss.now), REWIND);
+	KUNIT_EXPECT_FALSE(test, rhca_recover_delayed(&recover, &rtt, direct));
 }
 
 /* --- waiting ---------------------------------------------------------------- */

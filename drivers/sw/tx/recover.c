@@ -326,7 +326,7 @@ static bool note_answer(struct rhca_recover *recover, u32 upto, u64 now)
 bool rhca_recover_delayed(const struct rhca_recover *recover,
 			  const struct rhca_rtt *rtt, u64 now)
 {
-	return recover->mode != RHCA_RECOVER_FLOW && recover->probed &&
+	return recover->mode == RHCA_RECOVER_ONE && recover->probed &&
 	       rhca_rtt_is_direct(rtt, now - recover->repeat_at);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_delayed);
