@@ -413,11 +413,12 @@ void requester_turn_event(struct qp *qp)
 
 static void take_sample(struct sender *send)
 {
-	send->doublings = 0;
-	if (rhca_recover_delayed(&send->rule, &send->rtt, now))
+	if (rhca_recover_delayed(&send->rule, &send->rtt, now)) {
 		rhca_rtt_forget(&send->rtt, send->rtt.psn);
-	else
-		rhca_rtt_end(&send->rtt, now);
+		return;
+	}
+	send->doublings = 0;
+	rhca_rtt_end(&send->rtt, now);
 }
 
 static void note_progress(struct qp *qp, u32 upto)

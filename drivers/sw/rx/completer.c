@@ -22,17 +22,20 @@ static const enum ib_wc_status nak_status[] = {
 	[RHCA_NAK_OPERATION]	= IB_WC_REM_OP_ERR,
 };
 
-/* The timed packet was acknowledged */
+/*
+ * The timed packet was acknowledged. Without a sample the interval of probes stays doubled, in case
+ * it is the path that now takes so long
+ */
 static void take_sample(struct rhca_requester *send)
 {
 	u64 now = ktime_get_mono_fast_ns();
 
 	if (unlikely(send->recovering)) {
-		send->recovery->doublings = 0;
 		if (rhca_recover_delayed(&send->recovery->rule, &send->rtt, now)) {
 			rhca_rtt_forget(&send->rtt, send->rtt.psn);
 			return;
 		}
+		send->recovery->doublings = 0;
 	}
 	rhca_rtt_end(&send->rtt, now);
 }
