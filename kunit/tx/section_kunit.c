@@ -211,20 +211,24 @@ static void spared_are_processes_that_ksoftirqd_competes_with(struct kunit *test
 	KUNIT_EXPECT_EQ(test, rhca_is_spared(task), c->spared);
 }
 
-/* The thread of this test is a process's until resume_thread(). @sent: in this period already */
-static void pretend_process(u32 sent)
+/*
+ * Enable bottom halves as a process does, not as the thread that it is, and so run softirqs. @sent:
+ * by sections in this period already. Returns how many packets @hca has sent then
+ */
+static u32 softirqs_of_process(struct test_hca *hca, u32 sent)
 {
 	struct rhca_section *section = this_cpu_ptr(&rhca_sections);
 
+	preempt_disable();
 	section->until = jiffies + 60 * HZ;
 	section->sent = sent;
 	current->flags &= ~PF_KTHREAD;
-}
-
-static void resume_thread(void)
-{
+	local_bh_enable();
+	sent = test_num_sent(hca);
 	current->flags |= PF_KTHREAD;
-	this_cpu_ptr(&rhca_sections)->until = jiffies;
+	section->until = jiffies;
+	preempt_enable();
+	return sent;
 }
 
 static const struct borrow_case {
@@ -237,34 +241,42 @@ static const struct borrow_case {
 };
 KUNIT_ARRAY_PARAM_DESC(borrow, borrow_cases, desc);
 
+struct arrival {
+	struct tasklet_struct task;
+	struct sk_buff *skb;
+};
+
+static void arrive(struct tasklet_struct *task)
+{
+	test_arrive(container_of(task, struct arrival, task)->skb, RHCA_V1);
+}
+
 static void ack_sends_in_a_process_unless_much_was_sent(struct kunit *test)
 {
 	const struct borrow_case *c = test->param_value;
 	struct test_hca *hca = setup(test);
 	struct ib_qp *qp = ready_qp(hca, IB_QPT_RC, TEST_MTU_BYTES);
+	struct arrival *ack = test_alloc(test, sizeof(*ack));
 	__be32 aeth = 0;
-	struct test_packet ack = {
+	struct test_packet packet = {
 		.bth = { .opcode = ACKNOWLEDGE, .psn = FIRST_PSN, .dest_qpn = qp->qp_num },
 		.extended = &aeth,
 		.extended_bytes = sizeof(aeth),
 	};
-	struct sk_buff *skb;
-	u32 before, sent;
+	u32 before;
 
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		kunit_skip(test, "softirqs are threads");
+	tasklet_setup(&ack->task, arrive);
+	ack->skb = test_packet_on(hca, &packet, hca->ndev[0]);
 	to_sw_qp(ibqp_to_verbs(qp))->send.cwnd.packets = MOST_PACKETS;
 	post_writes(hca, qp);
 	before = test_num_sent(hca);
-	skb = test_packet_on(hca, &ack, hca->ndev[0]);
-	preempt_count_add(SOFTIRQ_OFFSET);
-	pretend_process(c->sent);
-	test_arrive(skb, RHCA_V1);
-	sent = test_num_sent(hca);
-	resume_thread();
-	preempt_count_sub(SOFTIRQ_OFFSET);
-	KUNIT_EXPECT_EQ(test, sent > before, c->more);
+	local_bh_disable();
+	tasklet_schedule(&ack->task);
+	KUNIT_EXPECT_EQ(test, softirqs_of_process(hca, c->sent) > before, c->more);
 	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(hca) > before));
+	tasklet_kill(&ack->task);
 }
 
 static void tasklet_sends_in_a_process_unless_much_was_sent(struct kunit *test)
@@ -272,19 +284,12 @@ static void tasklet_sends_in_a_process_unless_much_was_sent(struct kunit *test)
 	const struct borrow_case *c = test->param_value;
 	struct test_hca *hca = setup(test);
 	struct ib_qp *qp = ready_qp(hca, IB_QPT_UC, TEST_MTU_BYTES);
-	u32 sent;
 
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		kunit_skip(test, "softirqs are threads");
-	preempt_disable();
 	local_bh_disable();
 	post_writes(hca, qp);
-	pretend_process(c->sent);
-	local_bh_enable();
-	sent = test_num_sent(hca);
-	resume_thread();
-	preempt_enable();
-	KUNIT_EXPECT_EQ(test, sent > MOST_PACKETS, c->more);
+	KUNIT_EXPECT_EQ(test, softirqs_of_process(hca, c->sent) > MOST_PACKETS, c->more);
 	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(hca) > MOST_PACKETS));
 }
 
