@@ -263,7 +263,6 @@ void rhca_hold_restore(const struct rhca_hold *hold, struct sk_buff *skb,
 	rx->bth = (const struct rhca_bth *)(skb->data + rx->bth_offset);
 	rx->piece = NULL;
 	rx->has_network_crc = false;
-	rx->admitted_to = NULL;
 	rx->port = hold->port;
 	rx->ifindex = cb->ifindex;
 	rx->pkey_index = 0;

@@ -202,9 +202,7 @@ static __always_inline bool for_us(const struct rhca_verbs_qp *qp, struct rhca_r
 	if (qp->type == IB_QPT_GSI)
 		return true;	/* found by its GID */
 	if (rhca_is_datagram(qp))
-		return rhca_rx_to_group(rx) ||
-		       (!rhca_gid_is_multicast(&rx->flow.dgid) &&
-			to_port(rx));
+		return rhca_rx_to_group(rx) || to_port(rx);
 	if (!from_peer(qp, rx))
 		return false;
 	rx->admitted_to = qp;
@@ -310,14 +308,10 @@ void rhca_rx_count_malformed(struct rhca_rx *rx, enum rhca_encap encap,
 {
 	const struct rhca_flow *flow = NULL;
 
-	if (rx->skb->len >= rhca_network_bytes(encap)) {
-		rx->network = skb_header_pointer(rx->skb, 0,
-						 rhca_network_bytes(encap),
-						 rx->copy);
-		if (rx->network) {
-			rhca_network_parse(encap, rx->network, &rx->flow);
-			flow = &rx->flow;
-		}
+	rx->network = skb_header_pointer(rx->skb, 0, rhca_network_bytes(encap), rx->copy);
+	if (rx->network) {
+		rhca_network_parse(encap, rx->network, &rx->flow);
+		flow = &rx->flow;
 	}
 	rhca_rx_count_fault(rx->skb, flow, fault);
 }
@@ -363,8 +357,7 @@ bool rhca_rx_in_partition(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
  */
 bool rhca_rx_cnp_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
-	return rx->port && READ_ONCE(qp->state) >= IB_QPS_RTR &&
-	       READ_ONCE(qp->state) != IB_QPS_ERR && !rhca_is_datagram(qp) &&
+	return rx->port && READ_ONCE(qp->state) >= IB_QPS_RTR && !rhca_is_datagram(qp) &&
 	       rx->flow.encap != RHCA_V1 && for_us(qp, rx) && in_partition(qp, rx);
 }
 

@@ -173,8 +173,6 @@ static enum rhca_request_status check_resource(struct rhca_sw_qp *qp,
 
 	if (!(rx->flags & RHCA_OP_RESOURCE))
 		return RHCA_PASS;
-	if (!READ_ONCE(qp->base.attr.max_dest_rd_atomic))
-		return RHCA_BAD_OPERATION;
 	/* More outstanding than the QP was set up for: 9.7.4.1.4 */
 	if (resources_due(recv) >= READ_ONCE(qp->base.attr.max_dest_rd_atomic))
 		return RHCA_BAD_REQUEST;

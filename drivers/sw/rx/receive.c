@@ -269,8 +269,6 @@ static void receive_cnp(struct rhca_rx *rx, struct rhca_qp_handle *handle,
 {
 	struct rhca_verbs_qp *qp;
 
-	if (rhca_bth_dest_qpn(rx->bth) == RHCA_GSI_QPN)
-		return;
 	qp = rhca_rx_find_qp(rx, handle);
 	if (!qp)
 		return;

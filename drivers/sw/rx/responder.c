@@ -324,8 +324,7 @@ void rhca_responder_waited(struct rhca_sw_qp *qp)
 	};
 
 	lockdep_assert_held(&recv->lock);
-	if (!rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE) || recv->fatal ||
-	    recv->invalidating)
+	if (!rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE) || recv->invalidating)
 		return;
 	ask_or_wait(qp, rhca_hold_rule_waited(&recv->rule, &arrival), arrival.now);
 }
@@ -354,7 +353,7 @@ static void drain(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	enum rhca_request_status status;
 	struct sk_buff *skb;
 
-	while (!recv->invalidating && !recv->fatal) {
+	while (!recv->invalidating) {
 		skb = rhca_hold_take(recv->hold, recv->expected_psn);
 		if (!skb)
 			break;

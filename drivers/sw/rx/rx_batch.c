@@ -65,7 +65,6 @@ bool rhca_rx_batch_begin_block(struct rhca_rx_batch *walk, struct sk_buff *skb,
 	walk->damaged = 0;
 	begin(walk);
 	walk->rx.ifindex = rhca_rx_ifindex(skb, encap);
-	walk->rx.admitted_to = NULL;
 	rhca_network_parse(encap, walk->network, &walk->rx.flow);
 	return true;
 }

@@ -111,10 +111,7 @@ enum rhca_kick_how rhca_post_delay_how(struct rhca_sw_qp *qp)
 {
 	u32 gap_ns = READ_ONCE(rhca_doorbell_gap_ns);
 
-	/* The turn checks again */
-	if (!gap_ns || !rhca_qp_half_can(&qp->base, RHCA_QP_TRANSMIT))
-		return RHCA_KICK_TAKE;
-	if ((!others_wait(qp) && !follows_closely(qp, gap_ns)) ||
+	if (!gap_ns || (!others_wait(qp) && !follows_closely(qp, gap_ns)) ||
 	    num_waiting(qp) >= MAX_WAITING || !may_join(qp))
 		return RHCA_KICK_TAKE;
 	/* A tasklet would run at the end of the system call, so use a timer */

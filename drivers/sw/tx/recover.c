@@ -156,11 +156,8 @@ static bool is_asked(const struct rhca_recover *recover, u32 psn)
  */
 void rhca_recover_asks(struct rhca_recover *recover, u32 psn, u32 end)
 {
-	if (psn == recover->repeat_psn) {
+	if (psn == recover->repeat_psn)
 		recover->repeat_end = end;
-		if (rhca_psn_before(recover->asked_from, end))
-			recover->asked_from = end;
-	}
 	if (rhca_psn_before(recover->asked_end, end))
 		recover->asked_end = end;
 	/* Recovery continues until these have arrived, too */
@@ -237,11 +234,13 @@ static void seems_to_drop(struct rhca_recover *recover, u64 now)
 	recover->drops_at = now;
 }
 
-/* The retransmission was acknowledged, but nothing sent after it */
+/*
+ * The retransmission was acknowledged, but nothing sent after it: had there been nothing,
+ * rhca_recover_acked() would have ended the wait.
+ */
 static bool answered_alone(const struct rhca_recover *recover, u32 upto)
 {
-	return recover->waits && upto == recover->repeat_end &&
-	       rhca_psn_before(upto, recover->sent_end);
+	return recover->waits && upto == recover->repeat_end;
 }
 
 /*
