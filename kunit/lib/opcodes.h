@@ -34,5 +34,6 @@
 #define ATOMIC_WRITE	0x1d
 #define UC		0x20
 #define UD_SEND_ONLY	0x64
+#define CNP		0x81
 
 #endif

@@ -3,6 +3,8 @@
  * Which packets a QP accepts by the netdev and port they arrive on, and on which its own are sent.
  * The device has two ports; the packets' destination GID is on the first.
  */
+#include <rdma/ib_cache.h>
+
 #include "sw/verbs/qp/qp.h"
 #include "lib/hca.h"
 #include "sw/rx/receive.h"
@@ -53,6 +55,7 @@ static const struct link_case {
 	bool link_local;
 	bool other_netdev;
 	bool taken;
+	bool looped;		/* the other netdev is "lo" */
 } link_cases[] = {
 	{ "v1, the GID's netdev", RHCA_V1, false, false, true },
 	{ "v1, another", RHCA_V1, false, true, false },
@@ -61,6 +64,7 @@ static const struct link_case {
 	{ "v2 IPv6, another: a weak host", RHCA_V2_IPV6, false, true, true },
 	{ "v2 link-local, the GID's netdev", RHCA_V2_IPV6, true, false, true },
 	{ "v2 link-local, another", RHCA_V2_IPV6, true, true, false },
+	{ "v2 link-local, of this host", RHCA_V2_IPV6, true, true, true, true },
 };
 KUNIT_ARRAY_PARAM_DESC(link, link_cases, desc);
 
@@ -74,6 +78,7 @@ static void routed_address_is_taken_from_any_netdev(struct kunit *test)
 	bool taken;
 
 	KUNIT_ASSERT_NOT_NULL(test, skb);
+	other->flags |= c->looped ? IFF_LOOPBACK : 0;
 	skb->dev = c->other_netdev ? other : ndev;
 	rx->skb = skb;
 	rx->ifindex = skb->dev->ifindex;
@@ -100,6 +105,41 @@ static void packet_to_no_qp_counts_where_it_arrives(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, test_count(hca, RHCA_RX_DROPPED_NO_QP));
 	KUNIT_EXPECT_EQ(test, 1, rhca_counter_sum(rhca_port_set(second)->values,
 						  RHCA_RX_DROPPED_NO_QP));
+	/* QP1, by a netdev not of its GID; and of no GID */
+	p.bth.dest_qpn = 1;
+	test_receive_on(hca, &p, hca->ndev[1]);
+	p.flow.dgid.raw[15] ^= 1;
+	test_receive_on(hca, &p, hca->ndev[1]);
+	KUNIT_EXPECT_EQ(test, 3, rhca_counter_sum(rhca_port_set(second)->values,
+						  RHCA_RX_DROPPED_NO_QP));
+}
+
+/* With a wrong Q_Key, which QP1 counts */
+static void mads_of_a_list_go_to_the_port_of_each(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
+	struct rhca_port *ports = to_rhca_dev(hca->ibdev)->ports;
+	const __be32 deth[2] = {};
+	struct test_packet p = {
+		.bth = { .opcode = UD_SEND_ONLY, .dest_qpn = 1 },
+		.flow = { .encap = RHCA_V1, .hop_limit = 64 },
+		.extended = deth, .extended_bytes = sizeof(deth),
+	};
+	struct rhca_counters __percpu *counts;
+	LIST_HEAD(list);
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_EQ(test, 0, rdma_query_gid(hca->ibdev, i + 1, hca->gid_index,
+							&p.flow.dgid));
+		list_add_tail(&test_packet_on(hca, &p, hca->ndev[i])->list, &list);
+	}
+	rhca_receive_list(&list, RHCA_V1);
+	for (i = 0; i < 2; i++) {
+		counts = rhca_port_set(&ports[i])->values;
+		KUNIT_EXPECT_EQ(test, 1, rhca_counter_sum(counts, RHCA_RX_PACKETS));
+		KUNIT_EXPECT_EQ(test, 1, rhca_counter_sum(counts, RHCA_RX_DROPPED_BAD_QKEY));
+	}
 }
 
 /* --- the way out ------------------------------------------------------------ */
@@ -160,5 +200,6 @@ TEST_SUITE(rhca_admission,
 	   KUNIT_CASE_PARAM(frame_is_taken_from_the_netdev_of_its_gid, way_gen_params),
 	   KUNIT_CASE_PARAM(routed_address_is_taken_from_any_netdev, link_gen_params),
 	   KUNIT_CASE(packet_to_no_qp_counts_where_it_arrives),
+	   KUNIT_CASE(mads_of_a_list_go_to_the_port_of_each),
 	   KUNIT_CASE(datagram_leaves_by_the_port_of_its_qp),
 	   KUNIT_CASE(connection_leaves_by_the_port_of_its_qp));

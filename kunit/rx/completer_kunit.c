@@ -160,7 +160,9 @@ static const struct course courses[] = {
 		CLEAN, READ_TO(4 * MTU), FORGET, RESPOND(READ_FIRST, 0, MTU),
 		RESPOND(READ_MIDDLE, 2, MTU), RESPOND(READ_LAST, 3, MTU), ASKED(1, 3 * MTU),
 		FROM(MTU), SENT(0), RESPOND(READ_FIRST, 1, MTU), RESPOND(READ_MIDDLE, 2, MTU),
-		RESPOND(READ_LAST, 3, MTU), COMPLETES(4 * MTU), PAYLOAD(TARGET + 3 * MTU, MTU) } },
+		RESPOND(READ_LAST, 3, MTU), COMPLETES(4 * MTU), PAYLOAD(TARGET + 3 * MTU, MTU),
+		/* In parts: the next losses cost less */
+		READ_TO(9 * MTU), ASKED(4, 8 * MTU) } },
 	{ "lost response is asked for once, with all that follow", .spec = &one_read, .step = {
 		GO_BACK, READ_TO(4 * MTU), FORGET, RESPOND(READ_FIRST, 0, MTU),
 		RESPOND(READ_MIDDLE, 2, MTU), RESPOND(READ_LAST, 3, MTU), ASKED(1, 3 * MTU),
@@ -217,6 +219,11 @@ static const struct course courses[] = {
 		MISSING(8), ASKED(8, 4 * MTU), MISSING(4), MISSING(8), SENT(0), MISSING(12),
 		ASKED(12, 4 * MTU), SENT(0) } },
 	/* 0, and 1, which was held, make room */
+	{ "what cannot be held is asked for when one has been taken", .step = {
+		READS_ON(LONG_PATH), RESPOND(READ_MIDDLE, 1, MTU), RESPOND(READ_LAST, 7, MTU),
+		FORGET, OTHERS(RHCA_HOLD_PORT_BYTES), RESPOND(READ_FIRST, 4, MTU), SENT(0),
+		OTHERS(-(s64)RHCA_HOLD_PORT_BYTES), RESPOND(READ_FIRST, 0, MTU),
+		ASKED(4, 4 * MTU), SENT(0) } },
 	{ "nothing is asked for that cannot be held", .step = {
 		READS_ON(LONG_PATH), RESPOND(READ_MIDDLE, 1, MTU), ASKED(0, 4 * MTU),
 		OTHERS(RHCA_HOLD_PORT_BYTES), RESPOND(READ_LAST, 7, MTU), SENT(0),
@@ -257,6 +264,10 @@ static const struct course courses[] = {
 	{ "response that does not come is asked for", .step = {
 		TWO_READS, ADP, LATE(100 * NSEC_PER_MSEC), RESPOND(READ_LAST, 1, MTU), SENT(0),
 		COMES(1), ASKED(0, 2 * MTU), COUNT(IMPLIED_NAK_SEQ_ERR, 1) } },
+	/* Later responses would be held, so nothing after it is repeated */
+	{ "silence repeats the oldest READ alone", .step = {
+		ADP, TWO_READS, COMES(3), ASKED(0, 2 * MTU), ASKED(0, 2 * MTU),
+		ASKED(0, 2 * MTU) } },
 	/* The local queue has rejected the repeated request, then the original response arrives */
 	{ "response is taken before its request is repeated", .step = {
 		READ_TO(2 * MTU), LOCAL_FULL(0), RESPOND(READ_FIRST, 0, MTU),

@@ -180,13 +180,23 @@ static const struct course refusals[] = {
 	       WRITE_BEGINS(MTU + 8), PART(WRITE_LAST, 1, 12), INVALID(1)),
 	REFUSE("WRITE middle though it is done",
 	       WRITE_BEGINS(MTU + 8), PART(WRITE_MIDDLE, 1, MTU), INVALID(1)),
+	REFUSE("WRITE middle that ends it",
+	       WRITE_BEGINS(2 * MTU), PART(WRITE_MIDDLE, 1, MTU), INVALID(1)),
 	REFUSE("WRITE longer than a message", WRITE_OF(WRITE_FIRST, MTU, 0x80000001), INVALID(0)),
 	REFUSE("READ longer than a message", ASK_READ(0, 0, 0x80000001), INVALID(0)),
 	REFUSE("atomic that is not aligned", ASK(FETCH_ADD, .va = 4), INVALID(0)),
+	REFUSE("ATOMIC WRITE that is not aligned",
+	       ASK(ATOMIC_WRITE, .va = 4, .payload_bytes = 8, .length = 8), INVALID(0)),
+	REFUSE("ATOMIC WRITE with less than it says",
+	       ASK(ATOMIC_WRITE, .payload_bytes = 4, .length = 8), INVALID(0)),
+	REFUSE("ATOMIC WRITE with more than it says",
+	       ASK(ATOMIC_WRITE, .payload_bytes = 8, .length = 4), INVALID(0)),
 
 	/* invalid request: not allowed by the QP */
 	{ "WRITE that the QP forbids", .access = ALL_BUT(WRITE), .step = {
 		ASK_WRITE(0, 0, 8), INVALID(0) } },
+	{ "ATOMIC WRITE that the QP forbids", .access = ALL_BUT(WRITE), .step = {
+		ASK(ATOMIC_WRITE, .payload_bytes = 8, .length = 8), INVALID(0) } },
 	{ "READ that the QP forbids", .access = ALL_BUT(READ), .step = {
 		ASK_READ(0, 0, 8), INVALID(0) } },
 	{ "atomic that the QP forbids", .access = ALL_BUT(ATOMIC), .step = {
@@ -315,6 +325,14 @@ static const struct course courses[] = {
 		ASK_READ(1, MTU, 2 * MTU), SENT(0), ASK_READ(-1, 0, MTU), SENT(0),
 		STATE(RTS) } },
 
+	{ "duplicate READ does not wait for a gap", .step = {
+		ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU), ASK(WRITE_ONLY, .psn = 2),
+		NAK(1, NAK_PSN), ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU) } },
+	/* Only a peer that is wrong about PSNs sends it */
+	{ "request under the PSN of a response is not held", .step = {
+		ASK(WRITE_ONLY, .psn = 2), NAK(0, NAK_PSN), ASK_READ(0, 0, 3 * MTU), SENT(3),
+		FORGET, ASK(WRITE_ONLY, .psn = 3), ACK(3, 2), QUIET } },
+
 	/* Delayed answers */
 	{ "fatal NAK stands behind earlier answers", .step = {
 		PAUSE, ASK_READ(0, 0, 2 * MTU), ASK(WRITE_ONLY, .psn = 2, .length = 8,
@@ -376,6 +394,10 @@ static const struct course courses[] = {
 	{ "reset forgets READs that were answered", .step = {
 		ASK_READ(0, 0, MTU), FORGET, MOVE(RESET), BRING_UP, ASK(WRITE_ONLY), ACK(0, 1),
 		ASK_READ(0, 0, MTU), QUIET } },
+	{ "reset forgets a fault that has yet to be reported", .step = {
+		PAUSE, ASK_READ(0, 0, MTU), ASK(WRITE_ONLY, .psn = 1, .length = 8,
+						.payload_bytes = 8, .rkey_xor = 0xbad00),
+		MOVE(RESET), BRING_UP, RESUME, QUIET, ASK(WRITE_ONLY), ACK(0, 1) } },
 	{ "reset forgets the message and its buffer", .step = {
 		POST(1), ASK(WRITE_ONLY), ACK(0, 1), PART(SEND_FIRST, 1, MTU), ACK(1, 1),
 		MOVE(RESET), BRING_UP, POST(1), ASK(SEND_ONLY, .payload_bytes = 9), ACK(0, 1),
@@ -396,11 +418,12 @@ static const struct course courses[] = {
 		COUNT(RX_DROPPED_BAD_SEQUENCE, 1), STATE(RTS) } },
 	{ "UC refuses in silence", .type = IB_QPT_UC, .access = IB_ACCESS_LOCAL_WRITE, .step = {
 		CLEAR(0, 8), ASK(UC | WRITE_ONLY, .length = 8, .payload_bytes = 8),
-		ASK(UC | SEND_ONLY, .psn = 1), QUIET, WORD(0), STATE(RTS) } },
+		ASK(UC | SEND_ONLY, .psn = 1), QUIET, WORD(0), STATE(RTS),
+		COUNT(OUT_OF_SEQUENCE, 0) } },
 	/* The receiver's own fault: only its user is informed */
 	{ "UC fails by a receive with a wrong key", .type = IB_QPT_UC, .region = NONE, .step = {
 		POST_BAD, ASK(UC | SEND_ONLY, .payload_bytes = 8), DONE(1, LOC_PROT_ERR),
-		SENT(0), STATE(ERR) } },
+		SENT(0), STATE(ERR), ASK(UC | SEND_ONLY, .psn = 1), COUNT(RX_PACKETS, 1) } },
 	{ "UD fails by a receive with a wrong key", .type = IB_QPT_UD, .region = NONE, .step = {
 		POST_BAD, DATAGRAM(TEST_QKEY, 8), DONE(1, LOC_PROT_ERR), SENT(0),
 		STATE(ERR) } },

@@ -292,6 +292,18 @@ static void arrive(struct bench *b)
 }
 
 static ACT(do_append, append_send(b, b->qp, s->r.psn, s->n))
+static ACT(do_append_other, append(b, &s->r, false))
+
+/* Append a SEND of another host */
+static void do_append_foreign(struct bench *b, const struct step *s)
+{
+	struct sk_buff *skb;
+
+	append_send(b, b->qp, s->r.psn, false);
+	skb = list_last_entry(&list, struct sk_buff, list);
+	skb->data[23] ^= 1;	/* the source, which ends there */
+	test_seal(skb->data, skb->len, RHCA_V1);
+}
 
 /* Append bytes that are no packet */
 static void do_append_noise(struct bench *b, const struct step *s)
@@ -308,6 +320,9 @@ static ACT(do_arrive, arrive(b))
 
 #define NEXT(at_psn)	STEP(do_append, false, .psn = (at_psn))
 #define SPOILT(at_psn)	STEP(do_append, true, .psn = (at_psn))
+#define OTHER(op, at_psn, bytes)	STEP(do_append_other, 0, (op), .psn = (at_psn), \
+				     .payload_bytes = (bytes))
+#define FOREIGN(at_psn)	STEP(do_append_foreign, 0, .psn = (at_psn))
 #define NOISE		STEP(do_append_noise, 0)
 #define ARRIVE		STEP(do_arrive, 0)
 #define GOT		RECEIVED(BYTES, 0, 0)
@@ -323,6 +338,13 @@ static const struct course courses[] = {
 	{ "what is no packet is passed over", .step = {
 		POST(2), NEXT(0), NOISE, NEXT(1), NOISE, ARRIVE, GOT, GOT, PENDING,
 		COUNT(RX_DROPPED_TRUNCATED, 2) } },
+	/* With bytes of the payload as AETH; the QP's own PSNs begin with 0 */
+	{ "answers and CNPs in between are no requests", .step = {
+		SENDS(4), POST(2), NEXT(0), OTHER(ACKNOWLEDGE, -FIRST_PSN, 4), NEXT(1),
+		OTHER(CNP, 0, 16), ARRIVE, GOT, DONE(4, SUCCESS), GOT, COUNT(RP_CNP_IGNORED, 1) } },
+	{ "packet of another host is not for the QP", .step = {
+		POST(2), NEXT(0), FOREIGN(1), ARRIVE, GOT, PENDING,
+		COUNT(RX_DROPPED_NOT_FOR_US, 1) } },
 	{ "list without packets is harmless", .step = { ARRIVE, PENDING } },
 };
 KUNIT_ARRAY_PARAM_DESC(course, courses, desc);

@@ -200,6 +200,9 @@ static const struct course courses[] = {
 		OPEN_WINDOW, BH_OFF, FIRST, MORE(31), SO_FAR(1), MORE(1), SENT(33), BH_ON } },
 	{ "none waits where that is switched off", .step = {
 		GAP(0), BH_OFF, MORE(4), SENT(4), BH_ON } },
+	{ "request in a burst to a QP in ERR is flushed at once", .step = {
+		FIRST, MOVE(ERR), DONE(0, WR_FLUSH_ERR), BH_OFF, MORE(1),
+		DONE(0, WR_FLUSH_ERR), BH_ON } },
 	/* Destroying a QP drops its waiting requests */
 	{ "QP that waits can be destroyed", .step = { BH_OFF, FIRST, MORE(3), BH_ON, REMOVE } },
 };

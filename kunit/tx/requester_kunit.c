@@ -272,6 +272,8 @@ static ACT(is_timer_late, KUNIT_EXPECT_TRUE(b->hca->test, timer_expires_after(b,
 static ACT(is_timer_soon, KUNIT_EXPECT_FALSE(b->hca->test, timer_expires_after(b, s->n)))
 static ACT(is_heard, KUNIT_EXPECT_EQ(b->hca->test, READ_ONCE(b->send->recovery->probes), 0))
 static ACT(do_timeout, WRITE_ONCE(b->sw->base.attr.timeout, s->n))
+static ACT(do_prove, b->send->backoff.proven = true)
+static ACT(is_doubtful, KUNIT_EXPECT_FALSE(b->hca->test, READ_ONCE(b->send->backoff.proven)))
 
 static void is_done_soon(struct bench *b, const struct step *s)
 {
@@ -342,6 +344,8 @@ static void do_respond_most(struct bench *b, const struct step *s)
 #define SILENT		STEP(is_silent, 0)	/* probes to a silent peer have used no retry */
 #define HEARD		STEP(is_heard, 0)
 #define TIMEOUT(code)	STEP(do_timeout, code)
+#define PROVE		STEP(do_prove, 0)	/* blocks arrive */
+#define DOUBTFUL	STEP(is_doubtful, 0)	/* whether they still do */
 #define SOON(with)	STEP(is_done_soon, IB_WC_##with)
 #define DRAIN		STEP(do_drain, IB_QP_EN_SQD_ASYNC_NOTIFY)
 #define CHANGE_TIMEOUT(code)	STEP(do_drain, IB_QP_TIMEOUT, .length = (code))
@@ -479,10 +483,13 @@ static const struct course courses[] = {
 		COMES(1), LEFT(ANY_OPCODE, 1), SENT(0) } },
 	/* After some round trips, not after the 4 s of the timeout, and without using a retry */
 	{ "unanswered packet is repeated early", .step = {
-		ADP, TIMEOUT(20), RTT(20 * NSEC_PER_USEC), WRITES(MTU), COMES(6),
-		RETRIES_LEFT(true), WINDOW(RHCA_CWND_LEAST), OLDEST(0) } },
+		ADP, TIMEOUT(20), RTT(20 * NSEC_PER_USEC), PROVE, WRITES(MTU), COMES(6),
+		RETRIES_LEFT(true), WINDOW(RHCA_CWND_LEAST), OLDEST(0), DOUBTFUL } },
 	{ "timeout of the verbs takes a retry", .step = {
-		TIMEOUT(1), WRITES(MTU), COMES(2), RETRIES_LEFT(false) } },
+		TIMEOUT(1), PROVE, WRITES(MTU), COMES(2), RETRIES_LEFT(false), DOUBTFUL } },
+	/* It has asked for 655 ms */
+	{ "no probe while the receiver is not ready", .step = {
+		ADP, SENDS(1), ANSWER(0, 0x20, 0), WAIT(50), COUNT(ROCE_ADP_RETRANS, 0) } },
 	/* The timer may have been armed for hours ahead */
 	{ "shorter timeout holds at once", .step = {
 		MOVE(SQD), CHANGE_TIMEOUT(31), MOVE(RTS), SENDS(1), TIMER_AFTER(3600), MOVE(SQD),

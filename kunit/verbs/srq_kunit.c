@@ -79,6 +79,7 @@ static void domain_of_the_qp_does_not_count(struct kunit *test)
 	receive(b, b->hca->pd->local_dma_lkey, 1);
 	test_expect_wc(b->hca, 0, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_EQ(test, test_qp_state(b->qp), IB_QPS_ERR);
+	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_QP_LAST_WQE_REACHED, &b->hca->events));
 }
 
 /* modify_srq sets it. Programs may leave it uninitialised, ibv_create_srq(3) */
