@@ -260,6 +260,10 @@ static const struct course courses[] = {
 		RESPOND(READ_LAST, 3, MTU), RESPOND(READ_FIRST, 0, MTU),
 		RESPOND(READ_FIRST, 2, MTU), SENT(0), DONE(2 * MTU, SUCCESS),
 		COMPLETES(2 * MTU) } },
+	{ "response that is late is asked for where others cannot be held", .step = {
+		TWO_READS, ADP, LATE(4 * NSEC_PER_SEC), OTHERS(RHCA_HOLD_PORT_BYTES),
+		RESPOND(READ_LAST, 1, MTU), ASKED(0, 2 * MTU), SENT(0),
+		OTHERS(-(s64)RHCA_HOLD_PORT_BYTES) } },
 	/* The peer has not been silent, so no probe is sent first */
 	{ "response that does not come is asked for", .step = {
 		TWO_READS, ADP, LATE(100 * NSEC_PER_MSEC), RESPOND(READ_LAST, 1, MTU), SENT(0),

@@ -272,6 +272,9 @@ static ACT(is_timer_late, KUNIT_EXPECT_TRUE(b->hca->test, timer_expires_after(b,
 static ACT(is_timer_soon, KUNIT_EXPECT_FALSE(b->hca->test, timer_expires_after(b, s->n)))
 static ACT(is_heard, KUNIT_EXPECT_EQ(b->hca->test, READ_ONCE(b->send->recovery->probes), 0))
 static ACT(do_timeout, WRITE_ONCE(b->sw->base.attr.timeout, s->n))
+static ACT(do_hurry, b->send->deadline = jiffies + HZ)
+static ACT(is_patient, KUNIT_EXPECT_TRUE(b->hca->test, time_after(b->send->deadline,
+								  jiffies + 2 * HZ)))
 static ACT(do_prove, b->send->backoff.proven = true)
 static ACT(is_doubtful, KUNIT_EXPECT_FALSE(b->hca->test, READ_ONCE(b->send->backoff.proven)))
 
@@ -344,6 +347,8 @@ static void do_respond_most(struct bench *b, const struct step *s)
 #define SILENT		STEP(is_silent, 0)	/* probes to a silent peer have used no retry */
 #define HEARD		STEP(is_heard, 0)
 #define TIMEOUT(code)	STEP(do_timeout, code)
+#define HURRY		STEP(do_hurry, 0)	/* the timeout is soon */
+#define PATIENT		STEP(is_patient, 0)
 #define PROVE		STEP(do_prove, 0)	/* blocks arrive */
 #define DOUBTFUL	STEP(is_doubtful, 0)	/* whether they still do */
 #define SOON(with)	STEP(is_done_soon, IB_WC_##with)
@@ -487,6 +492,8 @@ static const struct course courses[] = {
 		RETRIES_LEFT(true), WINDOW(RHCA_CWND_LEAST), OLDEST(0), DOUBTFUL } },
 	{ "timeout of the verbs takes a retry", .step = {
 		TIMEOUT(1), PROVE, WRITES(MTU), COMES(2), RETRIES_LEFT(false), DOUBTFUL } },
+	{ "progress begins the timeout anew", .step = {
+		TIMEOUT(20), SENDS(1), SENDS(2), HURRY, ANSWER(0, NO_CREDITS, 1), PATIENT } },
 	/* It has asked for 655 ms */
 	{ "no probe while the receiver is not ready", .step = {
 		ADP, SENDS(1), ANSWER(0, 0x20, 0), WAIT(50), COUNT(ROCE_ADP_RETRANS, 0) } },
