@@ -343,8 +343,8 @@ static const struct course courses[] = {
 		RESUME, RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_LAST, 1, MTU, MTU),
 		NAK(2, NAK_ACCESS), STATE(ERR) } },
 	{ "duplicate does not take the place of a NAK", .step = {
-		ASK(WRITE_ONLY), ACK(0, 1), PAUSE, ASK(WRITE_ONLY, .psn = 2), ASK(WRITE_ONLY),
-		RESUME, NAK(1, NAK_PSN), QUIET } },
+		GO_BACK, ASK(WRITE_ONLY), ACK(0, 1), PAUSE, ASK(WRITE_ONLY, .psn = 2),
+		ASK(WRITE_ONLY), RESUME, NAK(1, NAK_PSN), QUIET } },
 	/* The NAK would cost the requester a retry, and there is no gap any more */
 	{ "NAK of a gap that is filled is withdrawn", .step = {
 		PAUSE, ASK(WRITE_ONLY), ASK(WRITE_ONLY, .psn = 2),

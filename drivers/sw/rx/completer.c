@@ -132,10 +132,8 @@ static bool acknowledge(struct rhca_sw_qp *qp, u32 psn,
 			break;
 		if (rhca_wqe_is_read(wqe) &&
 		    !rhca_psn_before(wqe->last_psn, send->oldest_unacked_psn)) {
-			/* Responses received so far have advanced oldest_unacked */
-			upto = rhca_psn_before(wqe->first_psn,
-					       send->oldest_unacked_psn) ?
-				send->oldest_unacked_psn : wqe->first_psn;
+			/* Responses received so far may have advanced oldest_unacked beyond */
+			upto = wqe->first_psn;
 			blocked = true;
 			break;
 		}
