@@ -147,9 +147,13 @@ static void atomic_write_does_not_overtake_a_flush(struct kunit *test)
 	write_atomically(b, 1);
 	expect_done(b, 1);
 	KUNIT_EXPECT_NE(test, *word, 0xa5a5a5a5a5a5a5a5);
-	/* Also for a range of the region */
+	/* Also for a range of the region, of which the first FLUSH has placed nothing */
+	local_bh_disable();
 	test_ask(b, &(struct request) {
 		FLUSH, 2, .immediate = TO_PERSISTENT, .length = SEVERAL_PORTIONS });
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
+	local_bh_enable();
+	test_becomes(test_num_sent(b->hca));
 	expect_done(b, 2);
 	mem->pages = pages;
 	mem->num_pages = 1;
