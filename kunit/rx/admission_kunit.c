@@ -19,6 +19,7 @@ static const struct way_case {
 	u8 opcode;
 	u32 port;		/* that the packet arrives on */
 	bool taken;
+	bool elsewhere;		/* in another namespace, where the netdev has the same index */
 } way_cases[] = {
 	{ "RC by its netdev", IB_QPT_RC, SEND_ONLY, 1, true },
 	{ "RC by another port's", IB_QPT_RC, SEND_ONLY, 2, false },
@@ -26,8 +27,21 @@ static const struct way_case {
 	{ "UC by another port's", IB_QPT_UC, UC | SEND_ONLY, 2, false },
 	{ "UD by its netdev", IB_QPT_UD, UD_SEND_ONLY, 1, true },
 	{ "UD by another port's", IB_QPT_UD, UD_SEND_ONLY, 2, false },
+	{ "RC in another namespace", IB_QPT_RC, SEND_ONLY, 1, false, true },
+	{ "UC in another namespace", IB_QPT_UC, UC | SEND_ONLY, 1, false, true },
+	{ "UD in another namespace", IB_QPT_UD, UD_SEND_ONLY, 1, false, true },
 };
 KUNIT_ARRAY_PARAM_DESC(way, way_cases, desc);
+
+/* Only read */
+static struct net_device *netdev_elsewhere(struct kunit *test, int ifindex)
+{
+	struct net_device *ndev = test_alloc(test, sizeof(*ndev));
+
+	ndev->ifindex = ifindex;
+	dev_net_set(ndev, test_alloc(test, sizeof(struct net)));
+	return ndev;
+}
 
 static void frame_is_taken_from_the_netdev_of_its_gid(struct kunit *test)
 {
@@ -41,10 +55,13 @@ static void frame_is_taken_from_the_netdev_of_its_gid(struct kunit *test)
 		.extended_bytes = c->type == IB_QPT_UD ? sizeof(deth) : 0,
 		.payload_bytes = 8,
 	};
+	struct net_device *ndev = hca->ndev[c->port - 1];
 	struct ib_wc wc;
 
+	if (c->elsewhere)
+		ndev = netdev_elsewhere(test, ndev->ifindex);
 	test_post_recv(hca, qp, 1, 0, 256);
-	test_receive_on(hca, &p, hca->ndev[c->port - 1]);
+	test_receive_on(hca, &p, ndev);
 	KUNIT_EXPECT_EQ(test, test_poll(hca, &wc), c->taken);
 	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_RX_DROPPED_NOT_FOR_US), !c->taken);
 }

@@ -325,7 +325,8 @@ end:	do
 				q = 0
 			}
 		:: empty(list[c]) -> break
-		:: nempty(list[c]) -> break	/* the limit of packets is reached */
+		/* The limit of packets is reached, or a process is spared */
+		:: nempty(list[c]) -> break
 		od;
 		if
 		:: lent < NQ ->	/* the block leaves */
