@@ -3,6 +3,7 @@
 #include <linux/etherdevice.h>
 #include <linux/ipv6.h>
 
+#include "core/port/device_types.h"
 #include "lib/hca.h"
 #include "lib/recording_backend.h"
 #include "sw/rx/receive.h"
@@ -107,10 +108,13 @@ static const struct drop_case {
 	bool one_qp;			/* a QP number, not that of groups */
 	u32 qkey;
 	enum rhca_counter counter;
+	bool assigned;			/* the group is an address of the netdev */
 } drop_cases[] = {
 	{ "another group", &other, false, TEST_QKEY, RHCA_RX_DROPPED_NO_QP },
 	{ "another Q_Key", &group, false, TEST_QKEY + 1, RHCA_RX_DROPPED_BAD_QKEY },
 	{ "a group, but one QP", &group, true, TEST_QKEY, RHCA_RX_DROPPED_NOT_FOR_US },
+	{ "one QP, by a GID that is a group", &group, true, TEST_QKEY, RHCA_RX_DROPPED_NOT_FOR_US,
+	  .assigned = true },
 	{ "all QPs, but no group", NULL, false, TEST_QKEY, RHCA_RX_DROPPED_NOT_FOR_US },
 };
 KUNIT_ARRAY_PARAM_DESC(drop, drop_cases, desc);
@@ -119,10 +123,16 @@ static void what_is_not_for_the_group_is_counted_and_dropped(struct kunit *test)
 {
 	const struct drop_case *c = test->param_value;
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	const struct rhca_gid_entry address = {
+		.gid = group, .type = IB_GID_TYPE_ROCE, .ifindex = hca->ndev[0]->ifindex,
+	};
 	struct ib_qp *qp = ud_qp(hca, 1);
 	struct ib_port_attr attr;
 	u64 before;
 
+	if (c->assigned)
+		rhca_gid_table_set(&to_rhca_dev(hca->ibdev)->ports[0].gids, RHCA_NUM_GIDS - 1,
+				   &address);
 	KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp, &group, UNUSED_LID));
 	before = test_count(hca, c->counter);
 	arrive(hca, c->dgid ?: &hca->gid, c->one_qp ? qp->qp_num : GROUP_QPN, c->qkey);

@@ -201,8 +201,10 @@ static __always_inline bool for_us(const struct rhca_verbs_qp *qp, struct rhca_r
 		return false;
 	if (qp->type == IB_QPT_GSI)
 		return true;	/* found by its GID */
+	/* A group may be an address of the netdev, and so a GID: "ip address add ... autojoin" */
 	if (rhca_is_datagram(qp))
-		return rhca_rx_to_group(rx) || to_port(rx);
+		return rhca_rx_to_group(rx) ||
+		       (!rhca_gid_is_multicast(&rx->flow.dgid) && to_port(rx));
 	if (!from_peer(qp, rx))
 		return false;
 	rx->admitted_to = qp;
