@@ -27,7 +27,7 @@ struct rhca_turn_ops {
 
 /* Halves waiting on one CPU */
 struct rhca_turn_list {
-	u32 num_posts;			/* kernel users' send halves added since @task last ran */
+	u32 num_posts;			/* kernel users' send halves added since @task served */
 	u32 served;			/* halves run since the list was last empty */
 	u32 last_served;		/* @served when the list last became empty */
 	u64 posted_at;			/* when a kernel user last posted here, monotonic ns */
