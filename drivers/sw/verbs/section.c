@@ -4,5 +4,6 @@
 
 #include "sw/verbs/section.h"
 
-DEFINE_PER_CPU(struct rhca_section, rhca_sections);
+/* With 32 bits 0 is later than what jiffies are in the first five minutes */
+DEFINE_PER_CPU(struct rhca_section, rhca_sections) = { .until = INITIAL_JIFFIES };
 EXPORT_SYMBOL_IF_KUNIT(rhca_sections);

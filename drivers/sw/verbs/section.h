@@ -98,7 +98,7 @@ static inline void rhca_section_use(u32 packets, u32 bytes)
  */
 static inline bool rhca_is_spared(const struct task_struct *task)
 {
-	return !(task->flags & PF_KTHREAD) && task->prio >= DEFAULT_PRIO;
+	return !(task->flags & PF_KTHREAD) && READ_ONCE(task->prio) >= DEFAULT_PRIO;
 }
 
 /* May this softirq send more in the time of the process? */
