@@ -11,6 +11,7 @@
 
 #include "sw/tx/post_delay.h"
 #include "sw/qp/turn_sched.h"
+#include "sw/verbs/section.h"
 
 /* Longer than users take between two posts */
 unsigned int rhca_doorbell_gap_ns = 1000;
@@ -136,5 +137,6 @@ void rhca_post_delay_queued(struct rhca_sw_qp *qp)
 	    raw_cpu_read(rhca_turn_lists.num_posts) < MANY_WAITING_QPS)
 		return;
 	local_bh_disable();
+	rhca_section_lend();
 	local_bh_enable();
 }

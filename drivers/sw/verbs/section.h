@@ -108,6 +108,12 @@ static inline bool rhca_section_may_borrow(void)
 	       !in_serving_softirq() || !rhca_is_spared(current);
 }
 
+/* The process has nothing else to do, or posts much itself. Bottom halves off */
+static inline void rhca_section_lend(void)
+{
+	this_cpu_write(rhca_sections.sent, 0);
+}
+
 /* Begin a section of several passes. Returns false inside a section, which continues */
 static inline bool rhca_section_begin(void)
 {

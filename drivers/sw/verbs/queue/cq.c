@@ -14,6 +14,7 @@
 
 #include "sw/verbs/queue/cq.h"
 #include "sw/verbs/device.h"
+#include "sw/verbs/section.h"
 
 /*
  * Without an LRH a received datagram has no service level. In its place ConnectX tells a process
@@ -388,6 +389,7 @@ static void let_softirqs_run(void)
 	if (in_interrupt() || irqs_disabled())
 		return;
 	local_bh_disable();
+	rhca_section_lend();
 	local_bh_enable();
 }
 
