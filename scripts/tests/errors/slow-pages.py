@@ -3,7 +3,8 @@
 """A process whose pages do not arrive, and the effect on others.
 
 slow-pages.py serve FOLDER          mount a file there that cannot be read until SIGUSR1
-slow-pages.py stuck DEVICE INDEX FILE         SENDs from regions over it; then takes commands:
+slow-pages.py stuck DEVICE INDEX FILE         SENDs from regions over it ("userfaultfd": over memory
+                                    of one that is not answered); then takes commands:
                                     "close" deregisters some, and answers
 slow-pages.py others A INDEX_A B INDEX_B       on-demand paging: prints how long it took
 """
@@ -11,6 +12,7 @@ slow-pages.py others A INDEX_A B INDEX_B       on-demand paging: prints how long
 import argparse
 import ctypes
 import errno
+import fcntl
 import mmap
 import os
 import signal
@@ -95,12 +97,33 @@ def serve(folder):
 
 # --- the process ----------------------------------------------------------------------
 
+USERFAULTFD = {'x86_64': 323, 'aarch64': 282, 's390x': 355}
+UFFDIO_API, UFFDIO_REGISTER = 0xc018aa3f, 0xc020aa00
+UFFD_API, MODE_MISSING = 0xaa, 1
+
+
+def watched_memory():
+    """Returns the address of memory whose missing pages nobody supplies"""
+    fd = libc.syscall(USERFAULTFD[os.uname().machine], os.O_CLOEXEC)
+    assert fd >= 0, os.strerror(ctypes.get_errno())
+    at = libc.mmap(None, SIZE, mmap.PROT_READ | mmap.PROT_WRITE,
+                   mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    fcntl.ioctl(fd, UFFDIO_API, struct.pack('<QQQ', UFFD_API, 0, 0))
+    fcntl.ioctl(fd, UFFDIO_REGISTER, struct.pack('<QQQQ', at, SIZE, MODE_MISSING, 0))
+    return at
+
+
+def file_memory(path):
+    fd = os.open(path, os.O_RDONLY)
+    at = libc.mmap(None, SIZE, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
+    assert at not in (None, ctypes.c_void_p(-1).value)
+    return at
+
+
 def stuck(args):
     """One page, one region and one QP for each of many SENDs."""
     end = verbs.End(args.device, args.index, depth=PAGES, cq_depth=2 * PAGES)
-    fd = os.open(args.file, os.O_RDONLY)
-    at = libc.mmap(None, SIZE, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
-    assert at not in (None, ctypes.c_void_p(-1).value)
+    at = watched_memory() if args.file == 'userfaultfd' else file_memory(args.file)
     regions, queues = [], []
     for i in range(PAGES):
         page = at + i * mmap.PAGESIZE

@@ -4,9 +4,9 @@
 # tier: wide
 # timeout: 600
 #
-# Page faults that block because the server of the pages does not answer: on-demand paging
-# of other processes continues, and removing an object, the process, the device or the
-# module does not wait for them. See slow-pages.py.
+# Page faults that block because the server of the pages, a FUSE daemon or the reader of a
+# userfaultfd, does not answer: on-demand paging of other processes continues, and removing an
+# object, the process, the device or the module does not wait for them. See slow-pages.py.
 #
 #   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)
 
@@ -37,11 +37,11 @@ defer "umount -l $WORK/slow"
 defer "kill -9 $SERVER"
 busywait 60 test -f "$WORK/slow/file" || { cat "$WORK/serve"; die "no file whose pages do not come"; }
 
-# Process $STUCK waits for 256 pages; it reads words from descriptor 9.
+# begin_stuck FILE: process $STUCK waits for 256 pages; it reads words from descriptor 9.
 begin_stuck() {
 	rm -f "$WORK/words" "$WORK/stuck"
 	mkfifo "$WORK/words"
-	$PYTHON "$HERE/slow-pages.py" stuck "$DEV_A" "$ia" "$WORK/slow/file" < "$WORK/words" > "$WORK/stuck" 2>&1 &
+	$PYTHON "$HERE/slow-pages.py" stuck "$DEV_A" "$ia" "$1" < "$WORK/words" > "$WORK/stuck" 2>&1 &
 	STUCK=$!
 	exec 9> "$WORK/words"
 	busywait 120 grep -q '^stuck 0' "$WORK/stuck" || { cat "$WORK/stuck"; die "no process whose pages do not come"; }
@@ -58,22 +58,25 @@ others() {
 
 others "on-demand paging, alone"
 alone=$TOOK
-begin_stuck
-others "beside a process whose pages do not come"
-if [ "$TOOK" -le $((3 * alone + 1000)) ]; then pass "at the usual pace: $alone ms alone, $TOOK ms beside it"
-else fail "the pace: expected $((3 * alone + 1000)) ms at most ($alone ms alone), took $TOOK ms"; fi
-
-echo close >&9
-busywait 30 grep -q '^closed' "$WORK/stuck"
-check_match "32 regions are deregistered within a second" '^closed 0\.' "$(grep '^closed' "$WORK/stuck" || echo 'not within 30 s')"
-
 end_stuck() { kill -9 $STUCK; wait $STUCK 2> /dev/null; exec 9>&-; }
 objects() { for kind in qp cq mr pd; do rdma resource show $kind link "$1" 2> /dev/null | grep -c ' pid '; done | paste -sd' '; }
 no_objects() { [ "$(objects "$DEV_A")" = "0 0 0 0" ]; }
-soon "kill -9" end_stuck
-soon "its objects are gone" busywait 60 no_objects
+for from in "$WORK/slow/file" userfaultfd; do
+	by=${from##*/}
+	begin_stuck "$from"
+	others "beside a process whose pages do not come ($by)"
+	if [ "$TOOK" -le $((3 * alone + 1000)) ]; then pass "at the usual pace: $alone ms alone, $TOOK ms beside it"
+	else fail "the pace: expected $((3 * alone + 1000)) ms at most ($alone ms alone), took $TOOK ms"; fi
 
-begin_stuck
+	echo close >&9
+	busywait 30 grep -q '^closed' "$WORK/stuck"
+	check_match "$by: 32 regions are deregistered within a second" '^closed 0\.' \
+		"$(grep '^closed' "$WORK/stuck" || echo 'not within 30 s')"
+	soon "$by: kill -9" end_stuck
+	soon "$by: its objects are gone" busywait 60 no_objects
+done
+
+begin_stuck "$WORK/slow/file"
 soon "rdma link del" rdma link del "$DEV_A"
 check "the device is gone" 0 "$(rdma link show | grep -c "$DEV_A")"
 rdma link del "$DEV_B"
