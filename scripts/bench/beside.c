@@ -26,7 +26,7 @@
 
 #define LOADS		8
 #define LOAD_BYTES	(16U << 20)
-#define QUEUED		128
+#define QUEUED		MOST_IN_LIST
 #define SHORT_BYTES	64
 #define SHORT_QUEUED	64
 #define MAX_COUNT	100000
@@ -68,30 +68,6 @@ static void open_load(struct load_side *side, const char *name, const char *gid_
 		side->qps[i] = create_qp(end, IBV_QPT_RC, side->cq, side->cq, QUEUED);
 }
 
-/*
- * All at once: on one processor the packets of a request that is posted alone leave before the
- * next one is posted, so the queue would never be longer than one request.
- */
-static int post_list(struct ibv_qp *qp, enum ibv_wr_opcode opcode,
-		     const struct piece *piece, uint64_t id)
-{
-	struct ibv_sge sge = { (uintptr_t)piece->memory, piece->bytes, piece->lkey };
-	struct ibv_send_wr *bad, wrs[QUEUED];
-	int i;
-
-	for (i = 0; i < QUEUED; i++)
-		wrs[i] = (struct ibv_send_wr){
-			.wr_id = id,
-			.next = i + 1 < QUEUED ? &wrs[i + 1] : NULL,
-			.sg_list = &sge,
-			.num_sge = 1,
-			.opcode = opcode,
-			.send_flags = IBV_SEND_SIGNALED,
-			.wr.rdma = { (uintptr_t)piece->remote, piece->rkey },
-		};
-	return ibv_post_send(qp, wrs, &bad);
-}
-
 /* Runs until it is killed */
 static void keep_load(char **argv, enum ibv_wr_opcode opcode, int begun)
 {
@@ -105,8 +81,12 @@ static void keep_load(char **argv, enum ibv_wr_opcode opcode, int begun)
 		connect_pair(from.qps[i], &from.end, to.qps[i], &to.end);
 	piece = (struct piece){ from.mr->addr, LOAD_BYTES, from.mr->lkey, to.mr->addr,
 				to.mr->rkey };
+	/*
+	 * All at once: on one processor the packets of a request that is posted alone leave before
+	 * the next one is posted, so the queue would never be longer than one request.
+	 */
 	for (i = 0; i < LOADS; i++)
-		if (post_list(from.qps[i], opcode, &piece, i))
+		if (post_rdma_list(from.qps[i], opcode, &piece, i, QUEUED))
 			err(1, "load");
 	if (write(begun, "", 1) != 1)
 		err(1, "pipe");

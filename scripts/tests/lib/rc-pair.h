@@ -184,21 +184,36 @@ struct piece {
 	uint32_t rkey;
 };
 
-/* Signalled. Returns the result of ibv_post_send(): ENOMEM if the queue is full */
+#define MOST_IN_LIST	128
+
+/*
+ * A list of equal requests, signalled. Returns the result of ibv_post_send(): ENOMEM if the queue
+ * is full
+ */
+static inline int post_rdma_list(struct ibv_qp *qp, enum ibv_wr_opcode opcode,
+				 const struct piece *piece, uint64_t id, int num)
+{
+	struct ibv_sge sge = { (uintptr_t)piece->memory, piece->bytes, piece->lkey };
+	struct ibv_send_wr *bad, wrs[MOST_IN_LIST];
+	int i;
+
+	for (i = 0; i < num; i++)
+		wrs[i] = (struct ibv_send_wr){
+			.wr_id = id,
+			.next = i + 1 < num ? &wrs[i + 1] : NULL,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = opcode,
+			.send_flags = IBV_SEND_SIGNALED,
+			.wr.rdma = { (uintptr_t)piece->remote, piece->rkey },
+		};
+	return ibv_post_send(qp, wrs, &bad);
+}
+
 static inline int post_rdma(struct ibv_qp *qp, enum ibv_wr_opcode opcode,
 			    const struct piece *piece, uint64_t id)
 {
-	struct ibv_sge sge = { (uintptr_t)piece->memory, piece->bytes, piece->lkey };
-	struct ibv_send_wr *bad, wr = {
-		.wr_id = id,
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = opcode,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { (uintptr_t)piece->remote, piece->rkey },
-	};
-
-	return ibv_post_send(qp, &wr, &bad);
+	return post_rdma_list(qp, opcode, piece, id, 1);
 }
 
 /* The next completion of a CQ that has its own channel; sleeps until there is one */
