@@ -133,10 +133,7 @@ void rhca_post_delay_sent(struct rhca_sw_qp *qp)
 /* Left to the tasklet, which runs now if it has enough to do. Any context that allows softirqs. */
 void rhca_post_delay_queued(struct rhca_sw_qp *qp)
 {
-	if (qp->base.is_user ||
-	    raw_cpu_read(rhca_turn_lists.num_posts) < MANY_WAITING_QPS)
-		return;
-	local_bh_disable();
-	rhca_section_lend();
-	local_bh_enable();
+	if (!qp->base.is_user &&
+	    raw_cpu_read(rhca_turn_lists.num_posts) >= MANY_WAITING_QPS)
+		rhca_section_lend();
 }

@@ -7,6 +7,7 @@
 #ifndef RHCA_SW_VERBS_SECTION_H
 #define RHCA_SW_VERBS_SECTION_H
 
+#include <linux/bottom_half.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/percpu.h>
@@ -108,10 +109,12 @@ static inline bool rhca_section_may_borrow(void)
 	       !in_serving_softirq() || !rhca_is_spared(current);
 }
 
-/* The process has nothing else to do, or posts much itself. Bottom halves off */
+/* Run softirqs here: the process has nothing else to do, or posts much itself. Bottom halves on */
 static inline void rhca_section_lend(void)
 {
+	local_bh_disable();
 	this_cpu_write(rhca_sections.sent, 0);
+	local_bh_enable();
 }
 
 /* Begin a section of several passes. Returns false inside a section, which continues */

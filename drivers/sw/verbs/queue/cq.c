@@ -386,11 +386,8 @@ static int destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
  */
 static void let_softirqs_run(void)
 {
-	if (in_interrupt() || irqs_disabled())
-		return;
-	local_bh_disable();
-	rhca_section_lend();
-	local_bh_enable();
+	if (!in_interrupt() && !irqs_disabled())
+		rhca_section_lend();
 }
 
 /* The last poll on this CPU has emptied its queue */
