@@ -108,7 +108,6 @@ bool rhca_block_fits(const struct rhca_block *block,
 	       block->num_pieces < RHCA_BLOCK_PIECES &&
 	       block->bytes + bytes <= RHCA_BLOCK_BYTES &&
 	       packet->udp_sport == block->udp_sport &&
-	       packet->ip_id == (u16)(block->ip_id + block->segments) &&
 	       size_fits(block, packet, bytes);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_block_fits);

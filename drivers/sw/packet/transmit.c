@@ -150,8 +150,11 @@ int rhca_tx_list_begin_packet(struct rhca_tx_list *tx,
 {
 	if (joins_block(tx, more) &&
 	    rhca_packet_begin_segment(packet, tx->qp, tx->path, fields,
-				      payload_bytes))
+				      payload_bytes)) {
+		if (tx->block.segments)
+			packet->ip_id = rhca_block_next_id(&tx->block);
 		return 0;
+	}
 	return rhca_packet_begin(packet, tx->qp, tx->path, fields,
 				 payload_bytes);
 }

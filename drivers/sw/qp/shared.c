@@ -123,7 +123,7 @@ bool rhca_shared_begin_packet(struct rhca_shared_block *shared,
 	packet->shared = true;
 	if (rhca_shared_packets(shared)) {
 		packet->udp_sport = block->udp_sport;
-		packet->ip_id = block->ip_id + block->segments;
+		packet->ip_id = rhca_block_next_id(block);
 		rhca_block_precede(block, packet);
 	} else {
 		shared->pkey = fields->pkey;

@@ -55,6 +55,8 @@ for family in 4 6; do
 	in_blocks "IPv$family RC, long" traffic $family --messages 60 --read
 	in_blocks "IPv$family RC, short" batch $family whole --type RC --size 60
 	in_blocks "IPv$family RC, answers to short READs" batch $family whole --type RC --size 60 --read
+	# Each has two PSNs; as many as may be outstanding
+	in_blocks "IPv$family RC, requests for READs" batch $family whole --type RC --size 1800 --read --count 16
 	in_blocks "IPv$family UC" batch $family whole --type UC
 	in_blocks "IPv$family UD" batch $family whole --type UD
 done
