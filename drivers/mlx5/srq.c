@@ -152,16 +152,10 @@ static void describe(struct rhca_mlx5_srq *srq,
 		       sizeof(struct mlx5_wqe_data_seg);
 }
 
-/* The adapter holds a queue: leak its memory and mark what it uses */
+/* The adapter holds a queue: leak its memory */
 static void lose(struct rhca_mlx5_srq *srq)
 {
-	struct ib_srq *ibsrq = &srq->ibsrq;
-
-	to_rhca_mlx5_pd(ibsrq->pd)->has_lost = true;
-	if (is_xrc(srq)) {
-		to_rhca_mlx5_cq(ibsrq->ext.cq)->has_lost = true;
-		to_rhca_mlx5_xrcd(ibsrq->ext.xrc.xrcd)->has_lost = true;
-	}
+	WRITE_ONCE(rhca_mlx5_of(srq->ibsrq.device)->has_lost, true);
 	rhca_mlx5_buffer_lose(&srq->buffer);
 	kvfree(srq->wr_id);
 }
@@ -241,10 +235,7 @@ int rhca_mlx5_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 	return 0;
 }
 
-/*
- * With a lost queue pair the SRQ is lost too; an error would make ib_core keep it for ever. And
- * kernel users do not retry.
- */
+/* Kernel users do not retry */
 int rhca_mlx5_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct rhca_mlx5_srq *srq = to_rhca_mlx5_srq(ibsrq);
@@ -254,7 +245,7 @@ int rhca_mlx5_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 
 	ret = udata ? rhca_mlx5_destroy_hw_srq(hca->mdev, is_xrc(srq), number) :
 		      rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_RMP, number);
-	if (ret && udata && !srq->has_lost)
+	if (ret && udata && !READ_ONCE(hca->has_lost))
 		return ret;
 	rhca_mlx5_number_remove(&hca->srqs, &srq->numbered);
 	if (ret)

@@ -16,7 +16,6 @@ struct rhca_mlx5;
 struct rhca_mlx5_xrcd {
 	struct ib_xrcd ibxrcd;
 	u32 number;
-	bool has_lost;	/* the adapter holds a queue in it, see struct rhca_mlx5_pd */
 };
 
 /*
