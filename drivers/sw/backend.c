@@ -36,19 +36,16 @@
 static int port_open(struct rhca_port *port)
 {
 	struct net *net = rhca_port_get_net(port);
-	void *socket;
-	int ret;
+	struct rhca_verbs_port *vport;
 
 	if (!net)
 		return -ENODEV;
-	socket = rhca_udp_open(net);
+	vport = kzalloc(sizeof(*vport), GFP_KERNEL);
+	if (vport)
+		vport->transport = rhca_udp_open(net);
 	put_net(net);
-	ret = rhca_verbs_port_open(port, socket);
-	if (ret) {
-		rhca_udp_quiesce(socket);
-		rhca_udp_close(socket);
-	}
-	return ret;
+	port->private = vport;
+	return vport ? 0 : -ENOMEM;
 }
 
 static void port_quiesce(struct rhca_port *port)
@@ -61,9 +58,12 @@ static void port_quiesce(struct rhca_port *port)
 
 static void port_close(struct rhca_port *port)
 {
-	if (!to_verbs_port(port)->quiesced)
+	struct rhca_verbs_port *vport = to_verbs_port(port);
+
+	if (!vport->quiesced)
 		port_quiesce(port);
-	rhca_udp_close(rhca_verbs_port_close(port));
+	rhca_udp_close(vport->transport);
+	kfree(vport);
 }
 
 static int vrf_of(struct rhca_port *port)

@@ -86,7 +86,8 @@ struct rhca_qp_change {
  * @port_quiesce: Optional. The port's netdev is being unregistered: stop receiving for it. At most
  *	once per @port_open. RTNL is held, so this must neither take it nor take long; @port_close
  *	follows in the background.
- * @port_close: Undo @port_open. When it returns no packet of the port is being handled.
+ * @port_close: Undo @port_open. No packet is looking for a port any more that can find this one.
+ *	When it returns no packet of the port is being handled.
  * @port_speaks: Optional. Can the port receive packets of this RoCE version now? Without it, it can
  *	if policy enables that version.
  * @port_query: Optional. The core has filled in what it knows; add what only the backend knows.

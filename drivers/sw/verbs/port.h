@@ -4,16 +4,14 @@
 #define RHCA_SW_VERBS_PORT_H
 
 #include <linux/atomic.h>
-#include <linux/list.h>
 #include <linux/rcupdate.h>
 
 #include "core/port/port.h"
 
 struct rhca_qp_handle;
 
+/* Private data of such a port */
 struct rhca_verbs_port {
-	struct list_head entry;		/* in the list of all ports; RCU */
-	struct rhca_port *core;		/* the core's part */
 	struct rhca_qp_handle __rcu *gsi;	/* QP1, or NULL */
 	atomic_long_t held_truesize;	/* of out-of-order packets held by its QPs */
 	bool quiesced;			/* the transport no longer receives for it */
@@ -25,8 +23,6 @@ static inline struct rhca_verbs_port *to_verbs_port(const struct rhca_port *port
 	return port->private;
 }
 
-int rhca_verbs_port_open(struct rhca_port *core, void *transport);
-void *rhca_verbs_port_close(struct rhca_port *core);
 struct rhca_port *rhca_port_find_gid(const struct rhca_gid_query *query,
 				     u16 *index);
 struct rhca_port *rhca_port_find_netdev(const struct net_device *ndev);
