@@ -90,7 +90,6 @@ struct rhca_qp_change {
  *	When it returns no packet of the port is being handled.
  * @port_speaks: Optional. Can the port receive packets of this RoCE version now? Without it, it can
  *	if policy enables that version.
- * @port_query: Optional. The core has filled in what it knows; add what only the backend knows.
  * @gid_set: Optional. Entry @index of the port's GID table is now @attr; NULL: is empty. An error
  *	rejects the GID; emptying cannot be rejected.
  * @pkeys_check: Optional. May this be the port's P_Key table? -EOPNOTSUPP if it is not supported.
@@ -151,7 +150,6 @@ struct rhca_backend_ops {
 	void (*port_quiesce)(struct rhca_port *port);
 	void (*port_close)(struct rhca_port *port);
 	bool (*port_speaks)(struct rhca_port *port, enum ib_gid_type type);
-	void (*port_query)(struct rhca_port *port, struct ib_port_attr *attr);
 	int (*gid_set)(struct rhca_port *port, u16 index,
 		       const struct ib_gid_attr *attr);
 	int (*pkeys_check)(struct rhca_port *port,

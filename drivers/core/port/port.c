@@ -239,8 +239,6 @@ static int query_port(struct ib_device *ibdev, u32 port_num,
 				       &attr->active_width);
 	dev_put(ndev);
 	add_second_rate(port, attr);
-	if (port->dev->backend->port_query)
-		port->dev->backend->port_query(port, attr);
 	/* The netdev is being unregistered, then the device: report a port that is down */
 	return ret == -ENODEV ? 0 : ret;
 }
