@@ -90,7 +90,3 @@ int rhca_mlx5_ah_create(struct rhca_ah *base, u32 flags, struct ib_udata *udata)
 	ether_addr_copy(resp.dmac, base->address.dmac);
 	return ib_copy_to_udata(udata, &resp, resp.response_length);
 }
-
-void rhca_mlx5_ah_destroy(struct rhca_ah *base, u32 flags)
-{
-}

@@ -22,6 +22,5 @@ static inline struct rhca_mlx5_ah *rhca_mlx5_ah_of(struct ib_ah *ibah)
 
 int rhca_mlx5_static_rate(const struct mlx5_core_dev *mdev, u8 rate);
 int rhca_mlx5_ah_create(struct rhca_ah *base, u32 flags, struct ib_udata *udata);
-void rhca_mlx5_ah_destroy(struct rhca_ah *base, u32 flags);
 
 #endif

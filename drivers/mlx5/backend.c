@@ -300,7 +300,6 @@ const struct rhca_backend_ops rhca_mlx5_backend = {
 	.qp_query	= rhca_mlx5_qp_query,
 	.qp_count	= rhca_mlx5_qp_count,
 	.ah_create	= rhca_mlx5_ah_create,
-	.ah_destroy	= rhca_mlx5_ah_destroy,
 	.mcast_attach	= mcast_attach,
 	.mcast_detach	= mcast_detach,
 	.has_counter	= rhca_mlx5_has_counter,

@@ -115,7 +115,7 @@ struct rhca_qp_change {
  *
  * @ah_create: @ah->address and @ah->ud_address are set. Sleeps only with RDMA_CREATE_AH_SLEEPABLE
  *	in @flags. Respond to @udata unless it is NULL. On error the backend keeps nothing.
- * @ah_destroy: Undo @ah_create. Sleeps only with RDMA_DESTROY_AH_SLEEPABLE in @flags.
+ * @ah_destroy: Optional. Undo @ah_create. Sleeps only with RDMA_DESTROY_AH_SLEEPABLE in @flags.
  *
  * @mcast_attach: @attachment->qp receives what is sent to @attachment->gid on @attachment->port.
  *	The core has checked the QP, the GID and the limits of query_device, and does not attach a

@@ -52,9 +52,11 @@ static int query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 
 static int destroy_ah(struct ib_ah *ibah, u32 flags)
 {
+	const struct rhca_backend_ops *backend = to_rhca_dev(ibah->device)->backend;
 	struct rhca_ah *ah = to_rhca_ah(ibah);
 
-	to_rhca_dev(ibah->device)->backend->ah_destroy(ah, flags);
+	if (backend->ah_destroy)
+		backend->ah_destroy(ah, flags);
 	put_ud_sgid(ah);
 	return 0;
 }
