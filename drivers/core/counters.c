@@ -291,8 +291,6 @@ static int bind_qp(rhca_counter_bind_args)
 	bool is_new = !counter->id;
 	int ret = 0;
 
-	if (!dev->backend->counters_bind)
-		return -EOPNOTSUPP;
 	if (is_new)
 		ret = create_set(dev, counter);
 	if (ret)

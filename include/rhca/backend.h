@@ -111,7 +111,7 @@ struct rhca_qp_change {
  * @qp_query: Optional. The core has filled in what was set; add what only the backend knows,
  *	limited by @mask.
  * @qp_rate: Optional. Rate to which congestion control has reduced the QP, Mbit/s, 0 if it has not.
- * @qp_count: Optional. Count an event of the QP seen by the core. Any context.
+ * @qp_count: Count an event of the QP seen by the core. Any context.
  *
  * @ah_create: @ah->address and @ah->ud_address are set. Sleeps only with RDMA_CREATE_AH_SLEEPABLE
  *	in @flags. Respond to @udata unless it is NULL. On error the backend keeps nothing.
@@ -133,7 +133,7 @@ struct rhca_qp_change {
  *	shown to users: add later counts to the port.
  * @counters_read: Fill @values, which are 0, by enum rhca_counter.
  * @counters_bind: The QP now counts in the set; from INIT until it is bound, it counts in its
- *	port's own. Binding to that cannot fail. Optional: without it QPs are not bound to counters.
+ *	port's own. Binding to that cannot fail.
  * @counters_enable: Optional. Enable or disable an optional counter of the port.
  * @pma_read: Optional. All-time counts of the port, as defined by the performance management class,
  *	except link_downed, which the core counts. Without it the core adds up the counters.

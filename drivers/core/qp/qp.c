@@ -88,10 +88,7 @@ RHCA_EXPORT(rhca_qp_event);
 void rhca_qp_mtu_mismatch(struct rhca_qp *qp, u32 peer_bytes, u32 our_bytes,
 			  const union ib_gid *peer, u32 peer_qpn)
 {
-	const struct rhca_backend_ops *backend = qp->dev->backend;
-
-	if (backend->qp_count)
-		backend->qp_count(qp, RHCA_PATH_MTU_MISMATCH);
+	qp->dev->backend->qp_count(qp, RHCA_PATH_MTU_MISMATCH);
 	if (test_and_set_bit(0, &qp->mtu_reported))
 		return;
 	ibdev_warn_ratelimited(&qp->dev->ibdev,
