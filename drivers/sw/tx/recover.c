@@ -368,12 +368,9 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_recover_acked);
 enum rhca_recover_action rhca_recover_acked_alone(struct rhca_recover *recover,
 						  u32 upto, u64 now)
 {
-	bool alone = answered_alone(recover, upto);
-
-	if (recover->waits && upto == recover->repeat_end)
-		recover->waits = false;
-	if (!alone)
+	if (!answered_alone(recover, upto))
 		return RHCA_RECOVER_NOTHING;
+	recover->waits = false;
 	seems_to_drop(recover, now);
 	recover->mode = RHCA_RECOVER_BACK;
 	recover->repeat_psn = upto;
