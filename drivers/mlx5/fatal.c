@@ -119,13 +119,6 @@ static void tell_user(struct rhca_mlx5_qp *qp, void *unused)
 		rhca_qp_event(&qp->base, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
-static bool must_tell(struct rhca_mlx5 *hca)
-{
-	/* Its users are already being notified of its removal, and may be gone */
-	return !test_bit(RHCA_DEV_UNPLUGGED, &to_rhca_dev(hca->ibdev)->flags) &&
-	       !test_and_set_bit(0, &hca->fatal_told);
-}
-
 /*
  * Events are delivered by work items, and ib_core waits only for those dispatched before the
  * device's last reference was put: so hold one.
@@ -140,7 +133,9 @@ static void tell_users(struct rhca_mlx5 *hca)
 
 	if (!ib_device_try_get(hca->ibdev))
 		return;
-	if (must_tell(hca)) {
+	/* Once unplugged, its users are being notified of its removal, and may be gone */
+	if (!test_bit(RHCA_DEV_UNPLUGGED, &to_rhca_dev(hca->ibdev)->flags) &&
+	    !test_and_set_bit(0, &hca->fatal_told)) {
 		ibdev_err(hca->ibdev,
 			  "the firmware has died: the kernel's requests are flushed\n");
 		ib_dispatch_event(&event);
