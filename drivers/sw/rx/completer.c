@@ -69,13 +69,6 @@ static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 	}
 }
 
-/* After a loss shrink the window if a full queue, not the wire, caused it */
-static void note_loss(struct rhca_sw_qp *qp, u32 psn)
-{
-	if (rhca_rtt_is_queued(&qp->send.rtt))
-		rhca_requester_congested(qp, psn);
-}
-
 /* A response to a READ or atomic was lost: request everything from there again */
 static void repeat_read(struct rhca_sw_qp *qp)
 {
@@ -85,7 +78,9 @@ static void repeat_read(struct rhca_sw_qp *qp)
 		return;		/* once per loss, not per packet */
 	send->repeating = true;
 	rhca_qp_count(&qp->base, RHCA_IMPLIED_NAK_SEQ_ERR);
-	note_loss(qp, send->oldest_unacked_psn);
+	/* Shrink the window if a full queue, not the wire, caused the loss */
+	if (rhca_rtt_is_queued(&send->rtt))
+		rhca_requester_congested(qp, send->oldest_unacked_psn);
 	rhca_requester_repeat(qp, send->oldest_unacked_psn, "read");
 }
 
@@ -370,13 +365,6 @@ static enum ib_wc_status take_atomic(struct rhca_sw_qp *qp,
 	return rhca_scatter_bytes(&qp->base, &span, &original);
 }
 
-static bool response_fits(const struct rhca_rx *rx,
-			  const struct rhca_send_wqe *wqe)
-{
-	return rhca_wqe_is_read(wqe) &&
-	       !!(rx->flags & RHCA_OP_ATOMIC) == rhca_wqe_is_atomic(wqe);
-}
-
 /* The last response to a request packet frees a slot for another */
 static bool ends_request(const struct rhca_send_wqe *wqe, u32 psn)
 {
@@ -397,7 +385,8 @@ static bool take_response(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_OUT_OF_WINDOW);
 		return false;
 	}
-	if (!response_fits(rx, wqe))
+	if (!rhca_wqe_is_read(wqe) ||
+	    !!(rx->flags & RHCA_OP_ATOMIC) != rhca_wqe_is_atomic(wqe))
 		status = IB_WC_BAD_RESP_ERR;
 	else if (rx->flags & RHCA_OP_ATOMIC)
 		status = take_atomic(qp, rx, wqe);

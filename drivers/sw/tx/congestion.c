@@ -64,12 +64,6 @@ static u32 first_rate(const struct rhca_sw_qp *qp)
 	return used_rate(qp) ?: RHCA_RATE_MOST;
 }
 
-/* If so, it sends more than requests */
-static bool is_responding(const struct rhca_sw_qp *qp)
-{
-	return rhca_turn_state(rhca_turn_word(&qp->recv.turn)) != RHCA_TURN_IDLE;
-}
-
 static void begin(struct rhca_sw_qp *qp, struct rhca_congestion *congestion,
 		  u32 rate, u64 now)
 {
@@ -107,7 +101,8 @@ void rhca_congestion_cnp(struct rhca_sw_qp *qp)
 		begin(qp, congestion, first_rate(qp), now);
 	congestion->cnp_at = now;
 	rhca_rate_catch_up(&congestion->rate, cc_of(qp), qp->base.mtu_bytes, now);
-	if (!is_responding(qp))
+	/* A responder that is not idle sends, too */
+	if (rhca_turn_state(rhca_turn_word(&qp->recv.turn)) == RHCA_TURN_IDLE)
 		rhca_rate_used(&congestion->rate, cc_of(qp), used_rate(qp));
 	if (rhca_rate_cnp(&congestion->rate, cc_of(qp), qp->base.mtu_bytes, now))
 		trace(qp, congestion, "cnp");

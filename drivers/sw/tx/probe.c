@@ -307,12 +307,6 @@ static void probe(struct rhca_sw_qp *qp, u64 now)
 	repeat(qp, psn, rhca_recover_probe(&send->recovery->rule, &loss), "probe");
 }
 
-/* Its only packet is in a shared block not yet sent */
-static bool is_lent(const struct rhca_requester *send)
-{
-	return rhca_turn_state(rhca_turn_word(&send->turn)) == RHCA_TURN_LENT;
-}
-
 /* heard_at is kept only during recovery, to save reading the clock */
 static u64 heard_at(const struct rhca_requester *send, u64 now)
 {
@@ -333,7 +327,8 @@ static void look(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	until = late_until(qp);
 	if (until)
 		send->probe_at = until;
-	else if (send->pause || is_lent(send))
+	else if (send->pause ||		/* or its only packet is in a shared block */
+		 rhca_turn_state(rhca_turn_word(&send->turn)) == RHCA_TURN_LENT)
 		send->probe_at = now + wait_ns(qp);
 	else if (send->heard)
 		send->probe_at = heard_at(send, now) + wait_ns(qp);

@@ -113,13 +113,6 @@ static enum step step_local(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 	return STEP_LOCAL;
 }
 
-static struct rhca_path *path_of(struct rhca_sw_qp *qp,
-				 const struct rhca_send_wqe *wqe)
-{
-	return rhca_is_datagram(&qp->base) ? wqe->path :
-						rcu_dereference(qp->base.path);
-}
-
 /*
  * A response whose destination is not resident would have to be requested again, so fault the pages
  * in first. They may be evicted before it arrives, but seldom are.
@@ -149,7 +142,8 @@ static void add_to_shared(struct rhca_sw_qp *qp, struct rhca_packet *packet,
 static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 			     struct rhca_tx_list *tx, struct rhca_batch *batch)
 {
-	struct rhca_path *path = path_of(qp, wqe);
+	struct rhca_path *path = rhca_is_datagram(&qp->base) ? wqe->path :
+				 rcu_dereference(qp->base.path);
 	enum ib_wc_status status;
 	struct rhca_packet packet __uninitialized;
 	struct rhca_segment seg __uninitialized;

@@ -94,15 +94,9 @@ static bool take_arming(struct rhca_cq *cq, bool counts_as_solicited)
  * A CQ in error accepts no more completions. But a kernel user that drains its QPs waits for
  * flushed requests without a timeout, so it gets those while there is room.
  */
-static bool is_open_for(const struct rhca_cq *cq, const struct ib_wc *wc)
-{
-	return !cq->overrun ||
-	       (!cq->user && wc->status == IB_WC_WR_FLUSH_ERR);
-}
-
 static bool add(struct rhca_cq *cq, const struct ib_wc *wc)
 {
-	if (!is_open_for(cq, wc))
+	if (cq->overrun && (cq->user || wc->status != IB_WC_WR_FLUSH_ERR))
 		return false;
 	return cq->user ? add_to_ring(cq, wc) : add_to_array(cq, wc);
 }
@@ -380,16 +374,6 @@ static int destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	return 0;
 }
 
-/*
- * A busy-polling thread keeps softirqs from running that bring completions, or that a doorbell was
- * left to.
- */
-static void let_softirqs_run(void)
-{
-	if (!in_interrupt() && !irqs_disabled())
-		rhca_section_lend();
-}
-
 /* The last poll on this CPU has emptied its queue */
 DEFINE_PER_CPU(bool, rhca_cq_emptied);
 
@@ -431,10 +415,11 @@ static int poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	while (polled < num && cq->consumer != cq->producer)
 		wc[polled++] = cq->wcs[cq->consumer++ & cq->mask];
 	spin_unlock_irqrestore(&cq->lock, flags);
+	/* A busy poller keeps softirqs from running that complete requests or ring doorbells */
 	if (polled)
 		note_found(cq, polled < num);
-	else if (waits_for(cq))
-		let_softirqs_run();
+	else if (waits_for(cq) && !in_interrupt() && !irqs_disabled())
+		rhca_section_lend();
 	return polled;
 }
 
