@@ -5,7 +5,6 @@
 
 #include <rdma/ib_verbs.h>
 
-struct mlx5_core_dev;
 struct rhca_mlx5;
 
 bool rhca_mlx5_lag_covers(const struct rhca_mlx5 *hca,

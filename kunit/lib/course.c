@@ -2,7 +2,6 @@
 #include <linux/unaligned.h>
 
 #include "lib/course.h"
-#include "sw/rx/receive.h"
 #include "sw/tx/send_sched.h"
 #include "sw/tx/window.h"
 #include "sw/verbs/device.h"

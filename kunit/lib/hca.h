@@ -18,7 +18,6 @@
 #include <rhca/counter.h>
 
 #include "lib/packet.h"
-#include "sw/backend.h"
 
 #define TEST_MAX_PORTS	2
 #define TEST_MAX_QPS	160

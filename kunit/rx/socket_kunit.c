@@ -12,7 +12,6 @@
 #include "core/device.h"
 #include "core/registry.h"
 #include "lib/hca.h"
-#include "sw/backend.h"
 
 static void release(void *data)
 {

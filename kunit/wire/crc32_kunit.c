@@ -3,7 +3,6 @@
 #include <linux/crc32.h>
 #include <linux/hash.h>
 #include <linux/string.h>
-#include <rhca/compat.h>
 
 #include "lib/packet.h"
 #include "wire/crc32.h"

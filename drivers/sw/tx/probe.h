@@ -6,8 +6,6 @@
 #include "sw/qp/qp.h"
 #include "sw/tx/window.h"
 
-struct rhca_batch;
-
 bool rhca_probe_adapts(const struct rhca_sw_qp *qp);
 int rhca_probe_init(struct rhca_sw_qp *qp);
 void rhca_probe_free(struct rhca_sw_qp *qp);
