@@ -43,37 +43,24 @@ static ssize_t parent_show(struct device *device, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(parent);
 
-static ssize_t backend_show(struct device *device,
-			    struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%s\n", rhca_dev_of(device)->backend->name);
-}
-static DEVICE_ATTR_RO(backend);
+#define DEVICE_FILE(_name, format, value)					\
+static ssize_t _name##_show(struct device *device,				\
+			    struct device_attribute *attr, char *buf)		\
+{										\
+	const struct rhca_dev *dev = rhca_dev_of(device);			\
+										\
+	return sysfs_emit(buf, format "\n", value);				\
+}										\
+static DEVICE_ATTR_RO(_name)
 
+DEVICE_FILE(backend, "%s", dev->backend->name);
 /*
  * Identity, as of adapters. ibstat prints these files, and node_exporter drops the InfiniBand
  * devices of the whole host if one of them lacks them.
  */
-static ssize_t hca_type_show(struct device *device,
-			     struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%s\n", rhca_dev_of(device)->hca_type);
-}
-static DEVICE_ATTR_RO(hca_type);
-
-static ssize_t hw_rev_show(struct device *device,
-			   struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%x\n", rhca_dev_of(device)->ibdev.attrs.hw_ver);
-}
-static DEVICE_ATTR_RO(hw_rev);
-
-static ssize_t board_id_show(struct device *device,
-			     struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%s\n", rhca_dev_of(device)->board_id);
-}
-static DEVICE_ATTR_RO(board_id);
+DEVICE_FILE(hca_type, "%s", dev->hca_type);
+DEVICE_FILE(hw_rev, "%x", dev->ibdev.attrs.hw_ver);
+DEVICE_FILE(board_id, "%s", dev->board_id);
 
 static struct attribute *device_attributes[] = {
 	&dev_attr_parent.attr,

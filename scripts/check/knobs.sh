@@ -35,7 +35,7 @@ code_params_hca() { sources=$(find drivers -path drivers/mlx5 -prune -o -name '*
 
 # Paths below /sys/class/infiniband/<dev>, with N for a port's number
 code_files() {
-	code '\bDEVICE_ATTR_(RO|RW|WO)\( ?\K\w+'
+	code '\b(DEVICE_ATTR_(RO|RW|WO)|DEVICE_FILE)\( ?\K[a-z]\w+'
 	code '\bIB_PORT_ATTR_(RO|RW|WO)\( ?\K\w+' | sed 's,^,ports/N/,'
 	# rows of port_folders[] in control/sysfs.c
 	code '\{ "\K\w+", \{( &\w+\.attr,?)+' |
