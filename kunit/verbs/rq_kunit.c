@@ -31,7 +31,7 @@ static void rq_exit(struct kunit *test)
 {
 	struct rq_bench *b = test->priv;
 
-	rhca_rq_exit(&b->rq);
+	rhca_ring_free(&b->rq.ring);
 }
 
 static int rq_post(struct rq_bench *b, u64 id, int num_sge)

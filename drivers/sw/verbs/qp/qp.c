@@ -188,7 +188,7 @@ static void destroy_queues(struct rhca_verbs_qp *qp)
 {
 	rhca_sq_reset(qp);
 	if (!qp->srq)
-		rhca_rq_exit(&qp->rq);
+		rhca_ring_free(&qp->rq.ring);
 	rhca_sq_exit(&qp->sq);
 }
 

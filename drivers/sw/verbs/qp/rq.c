@@ -9,8 +9,8 @@
 static_assert(sizeof(struct ib_sge) == sizeof(struct rxe_sge));
 
 /*
- * Create a receive queue. @max_wr: minimum number of requests. @max_sge: maximum entries of each.
- * @udata, @info: as for rhca_ring_alloc(). Returns 0 or -ENOMEM.
+ * Create a receive queue; only its @ring is to be freed. @max_wr: minimum number of requests.
+ * @max_sge: maximum entries of each. @udata, @info: as for rhca_ring_alloc(). Returns 0 or -ENOMEM.
  */
 int rhca_rq_init(struct rhca_rq *rq, u32 max_wr, u32 max_sge,
 		 struct ib_udata *udata, struct mminfo *info)
@@ -32,12 +32,6 @@ int rhca_rq_init(struct rhca_rq *rq, u32 max_wr, u32 max_sge,
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rq_init);
-
-void rhca_rq_exit(struct rhca_rq *rq)
-{
-	rhca_ring_free(&rq->ring);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_rq_exit);
 
 /* Is the slot at @producer free, and not the last free one? */
 static bool has_room(struct rhca_rq *rq, u32 producer)

@@ -31,7 +31,6 @@ struct rhca_rq {
 
 int rhca_rq_init(struct rhca_rq *rq, u32 max_wr, u32 max_sge,
 		 struct ib_udata *udata, struct mminfo *info);
-void rhca_rq_exit(struct rhca_rq *rq);
 int rhca_rq_post(struct rhca_rq *rq, const struct ib_recv_wr *wr,
 		 const struct ib_recv_wr **bad_wr);
 void rhca_rq_reset(struct rhca_rq *rq);

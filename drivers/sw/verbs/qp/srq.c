@@ -34,7 +34,7 @@ static int init_queue(struct rhca_srq *srq, struct ib_srq_init_attr *init,
 	if (udata) {
 		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
 		if (ret)
-			rhca_rq_exit(&srq->rq);
+			rhca_ring_free(&srq->rq.ring);
 	}
 	return ret;
 }
@@ -169,7 +169,7 @@ static int query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 
 static int destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
-	rhca_rq_exit(&to_rhca_srq(ibsrq)->rq);
+	rhca_ring_free(&to_rhca_srq(ibsrq)->rq.ring);
 	rhca_limit_give(to_verbs_dev(ibsrq->device), RHCA_LIMIT_SRQ);
 	return 0;
 }
