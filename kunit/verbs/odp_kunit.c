@@ -123,32 +123,36 @@ static void connection_begins_with_a_short_pause(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_fault_pause(&qp->recv.fault_ns), RHCA_PAGE_FAULT_NS);
 }
 
-/* The pages are faulted in again on request */
-static void lose_pages(struct bench *b)
+/*
+ * A WRITE of three packets is sent, then its pages are gone: they are faulted in again on request.
+ * No timeout retransmits it
+ */
+static struct ib_qp *send_and_lose_pages(struct bench *b, struct test_sent *sent)
 {
-	KUNIT_ASSERT_EQ(b->hca->test, b->at,
-			vm_mmap(NULL, b->at, NUM_PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
-				MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
-}
-
-/* A lost packet is retransmitted when its page is present, without another probe of the peer */
-static void lost_packet_waits_for_its_page_alone(struct kunit *test)
-{
-	struct bench *b = setup(test);
 	struct ib_qp *qp = test_qp_in(b->hca, IB_QPT_RC, &plain, IB_QPS_RTS);
 	struct ib_sge sge = { b->at, 3 * TEST_MTU_BYTES, b->mr->lkey };
 	struct ib_rdma_wr wr = {
 		.wr = { .opcode = IB_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 },
 	};
-	struct test_sent *sent = test_alloc(test, sizeof(*sent));
 
-	/* No timeout retransmits it */
 	WRITE_ONCE(ibqp_to_verbs(qp)->attr.timeout, 0);
-	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &wr.wr, NULL));
-	KUNIT_ASSERT_TRUE(test, test_becomes(test_num_sent(b->hca) == 3));
+	KUNIT_ASSERT_EQ(b->hca->test, 0, ib_post_send(qp, &wr.wr, NULL));
+	KUNIT_ASSERT_TRUE(b->hca->test, test_becomes(test_num_sent(b->hca) == 3));
 	while (test_sent(b->hca, sent))
 		;
-	lose_pages(b);
+	KUNIT_ASSERT_EQ(b->hca->test, b->at,
+			vm_mmap(NULL, b->at, NUM_PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
+				MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
+	return qp;
+}
+
+/* A lost packet is retransmitted when its page is present, without another probe of the peer */
+static void lost_packet_waits_for_its_page_alone(struct kunit *test)
+{
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct bench *b = setup(test);
+	struct ib_qp *qp = send_and_lose_pages(b, sent);
+
 	test_answer(b->hca, qp, ACKNOWLEDGE, plain.sq_psn + 1, 0x60 << 24, 0);
 	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(b->hca)));
 	if (test_sent(b->hca, sent))
@@ -160,27 +164,17 @@ static void lost_packet_waits_for_its_page_alone(struct kunit *test)
 /* If no new packet can follow, the newest is sent again with AckReq: that is no new loss */
 static void lost_packet_is_sent_whatever_is_behind_it(struct kunit *test)
 {
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
 	struct bench *b = setup(test);
-	struct ib_qp *qp = test_qp_in(b->hca, IB_QPT_RC, &plain, IB_QPS_RTS);
+	struct ib_qp *qp = send_and_lose_pages(b, sent);
 	struct rhca_requester *send = &to_sw_qp(ibqp_to_verbs(qp))->send;
 	struct ib_sge good = test_sge(b->hca, 0, 1), bad = { .length = 1, .lkey = ~0 };
-	struct ib_sge sge = { b->at, 3 * TEST_MTU_BYTES, b->mr->lkey };
 	struct ib_send_wr last = { .opcode = IB_WR_SEND, .sg_list = &bad, .num_sge = 1 };
 	struct ib_send_wr next = {
 		.opcode = IB_WR_SEND, .sg_list = &good, .num_sge = 1, .next = &last,
 	};
-	struct ib_rdma_wr wr = {
-		.wr = { .opcode = IB_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 },
-	};
-	struct test_sent *sent = test_alloc(test, sizeof(*sent));
 	bool again = false;
 
-	WRITE_ONCE(ibqp_to_verbs(qp)->attr.timeout, 0);
-	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &wr.wr, NULL));
-	KUNIT_ASSERT_TRUE(test, test_becomes(test_num_sent(b->hca) == 3));
-	while (test_sent(b->hca, sent))
-		;
-	lose_pages(b);
 	/* The peer holds packets, so new ones follow; both are found when the pause ends */
 	local_bh_disable();
 	spin_lock(&send->lock);
