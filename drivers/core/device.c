@@ -377,18 +377,3 @@ void rhca_dev_release_netdevs(struct rhca_dev *dev)
 		rhca_port_release_netdev(port);
 	}
 }
-
-/*
- * Read the state of all netdevs: events before the registration of the device reached no port. May
- * sleep, RTNL held.
- */
-void rhca_dev_update_ports(struct rhca_dev *dev)
-{
-	u32 i;
-
-	if (!ib_device_try_get(&dev->ibdev))
-		return;
-	for (i = 0; i < dev->num_ports; i++)
-		rhca_port_update(&dev->ports[i], false);
-	ib_device_put(&dev->ibdev);
-}

@@ -34,6 +34,5 @@ void rhca_dev_close_ports(struct rhca_dev *dev);
 bool rhca_dev_is_lag(const struct rhca_dev *dev);
 bool rhca_dev_netdevs_stay(const struct rhca_dev *dev);
 void rhca_dev_release_netdevs(struct rhca_dev *dev);
-void rhca_dev_update_ports(struct rhca_dev *dev);
 
 #endif

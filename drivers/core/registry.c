@@ -214,73 +214,22 @@ static int register_device(struct rhca_dev *dev,
 	return ret;
 }
 
-/*
- * Release its netdevs now, and unregister the device in the background. If it is not registered, it
- * is being unregistered, or moving to another RDMA namespace: then rhca_dev_plugged() finds it
- * without netdevs, unclaimed, and removes it.
- */
-static void remove_queued(struct rhca_dev *dev)
-{
-	bool registered = ib_device_try_get(&dev->ibdev);
-
-	ASSERT_RTNL();
-	rhca_dev_release_netdevs(dev);
-	if (!registered)
-		return;
-	rhca_dev_claim(dev);
-	ib_unregister_device_queued(&dev->ibdev);
-	ib_device_put(&dev->ibdev);
-}
-
-/*
- * Handle events of netdevs that were missed while the device was not registered: a change of state,
- * an unregistration, or a move to another namespace. RTNL: a move is complete or has not begun.
- */
-static bool catch_up(struct rhca_dev *dev)
-{
-	bool went, released;
-
-	lockdep_assert_held(&devices_mutex);
-	rtnl_lock();
-	/* Its netdevs were released already, while it was moving */
-	released = !rcu_access_pointer(dev->ports[0].ndev);
-	/* If it is claimed, the claimer removes it */
-	went = !test_bit(RHCA_DEV_REMOVED, &dev->flags) && !rhca_dev_netdevs_stay(dev);
-	if (went)
-		remove_queued(dev);
-	else
-		rhca_dev_update_ports(dev);
-	rtnl_unlock();
-	if (went && !released)
-		rhca_lifecycle.device_lost(dev);
-	return went;
-}
-
-/* devices_mutex: no device is freed meanwhile */
-static void catch_up_all(struct work_struct *work)
-{
-	struct rhca_dev *dev;
-
-	mutex_lock(&devices_mutex);
-	list_for_each_entry(dev, &rhca_devices, entry)
-		catch_up(dev);
-	mutex_unlock(&devices_mutex);
-	/* An offer added meanwhile did not find the device to replace it */
-	rhca_offers_recheck();
-}
-
-static DECLARE_WORK(catch_up_work, catch_up_all);
-
 /**
  * rhca_dev_plugged - A device was added, or has moved to another RDMA namespace
- * @dev: the device; a work item then handles events of its netdevs that were missed
+ * @dev: the device; whether its netdevs are still there is decided in lifecycle/
  *
- * Context: any.
+ * Context: may sleep, RTNL not held.
  */
 void rhca_dev_plugged(struct rhca_dev *dev)
 {
-	if (test_and_clear_bit(RHCA_DEV_UNPLUGGED, &dev->flags))
-		schedule_work(&catch_up_work);
+	u32 i;
+
+	clear_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	/* Changes of state until now reached no port */
+	rtnl_lock();
+	for (i = 0; i < dev->num_ports; i++)
+		rhca_port_update(&dev->ports[i], false);
+	rtnl_unlock();
 	rhca_gid_watch_registered(dev);
 	wake_up(&devices_wait);
 }
@@ -313,7 +262,11 @@ static int create_locked(const struct rhca_dev_spec *spec)
 		atomic_dec(&num_devices);
 		return ret;
 	}
-	return catch_up(dev) ? -ENODEV : 0;
+	/* RTNL: a move is complete, or has not begun, and will find the device */
+	rtnl_lock();
+	ret = rhca_dev_netdevs_stay(dev) ? 0 : -ENODEV;
+	rtnl_unlock();
+	return ret;
 }
 
 /**
@@ -323,8 +276,8 @@ static int create_locked(const struct rhca_dev_spec *spec)
  * Context: may sleep; RTNL not held, since registration queries ethtool.
  * Return: 0; -EEXIST if one of the netdevs has a device; -EALREADY while the offer has
  * another, ending device; -ENFILE or -EEXIST from ib_core if the name is taken; -ENODEV if a
- * netdev was unregistered or moved meanwhile, when the device, if there is one, is removed in
- * the background; an error of the backend.
+ * netdev was unregistered or moved meanwhile, when the device, if there is one, is removed by
+ * lifecycle/; an error of the backend.
  */
 int rhca_dev_create(const struct rhca_dev_spec *spec)
 {
@@ -378,7 +331,9 @@ void rhca_dev_remove_netdev(struct net_device *ndev)
 	found = rhca_dev_find(ndev);
 	if (!found)
 		return;
-	remove_queued(found);
+	rhca_dev_release_netdevs(found);
+	rhca_dev_claim(found);
+	ib_unregister_device_queued(&found->ibdev);
 	ib_device_put(&found->ibdev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove_netdev);
@@ -447,6 +402,5 @@ void rhca_dev_remove_all(void)
 	/* dealloc_driver() of the last device holds this until it is done */
 	mutex_lock(&devices_mutex);
 	mutex_unlock(&devices_mutex);
-	cancel_work_sync(&catch_up_work);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove_all);

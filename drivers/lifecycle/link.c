@@ -166,29 +166,15 @@ static void offer_withdrawn(struct rhca_offer *offer)
 	rhca_slot_kick(NULL);
 }
 
-/* A LAG that loses its netdev gives its settings back to its members */
-static void device_lost(struct rhca_dev *dev)
-{
-	rhca_slot_save(dev);
-	rhca_slot_device_lost();
-}
-
 static void anything_changed(void)
 {
 	rhca_slot_kick(NULL);
 }
 
-static void device_taken(struct rhca_dev *dev)
-{
-	if (!rhca_slot_device_taken(dev))
-		rhca_slot_device_lost();
-}
-
 const struct rhca_lifecycle rhca_lifecycle = {
 	.offers_changed		= anything_changed,
 	.offer_withdrawn	= offer_withdrawn,
-	.device_lost		= device_lost,
-	.device_taken		= device_taken,
+	.device_taken		= rhca_slot_device_taken,
 	.device_ended		= anything_changed,
 };
 

@@ -115,24 +115,15 @@ bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag)
 	return was;
 }
 
-/*
- * Start a pass over netdevs: kick those that were to be looked at later. @lost: a device was
- * removed that may have been in the way of rules. May sleep.
- */
-void rhca_slot_begin_pass(bool lost)
+/* Start a pass over netdevs: kick those that were to be looked at later. May sleep. */
+void rhca_slot_begin_pass(void)
 {
-	const unsigned int now = RHCA_SLOT_LATER |
-				 (lost ? RHCA_SLOT_RULE_MISSED : 0);
 	struct rhca_slot *slot;
 
 	mutex_lock(&rhca_slots_mutex);
-	list_for_each_entry(slot, &rhca_slots, entry) {
-		if (!(slot->flags & now))
-			continue;
-		if (slot->flags & now & RHCA_SLOT_RULE_MISSED)
-			slot->flags |= RHCA_SLOT_RULE_DUE;
-		slot->flags = (slot->flags & ~now) | RHCA_SLOT_KICKED;
-	}
+	list_for_each_entry(slot, &rhca_slots, entry)
+		if (slot->flags & RHCA_SLOT_LATER)
+			slot->flags = (slot->flags & ~RHCA_SLOT_LATER) | RHCA_SLOT_KICKED;
 	mutex_unlock(&rhca_slots_mutex);
 }
 

@@ -32,8 +32,8 @@ enum rhca_slot_flag {
 	RHCA_SLOT_LAG_FAILED	= BIT(3),
 	RHCA_SLOT_RULE_DUE	= BIT(4),	/* of netdevs=: the netdev is new or renamed */
 	/*
-	 * A rule matched while there was still another device. If that is removed because it lost
-	 * its netdev, or was a pair that ended, the rule is due
+	 * A rule matched while there was still another device. If that was a pair that ends, the
+	 * rule is due
 	 */
 	RHCA_SLOT_RULE_MISSED	= BIT(5),
 	RHCA_SLOT_KICKED	= BIT(6),	/* an event occurred: look at it */
@@ -113,7 +113,7 @@ void rhca_slot_end_pair(struct rhca_slot *first);
 int rhca_slot_set(const struct net_device *ndev, unsigned int flags, bool on);
 bool rhca_slot_is_set(const struct net_device *ndev, unsigned int flags);
 bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag);
-void rhca_slot_begin_pass(bool lost);
+void rhca_slot_begin_pass(void);
 struct net_device *rhca_slot_take_kicked(void);
 bool rhca_slot_is_unwanted(const struct net_device *ndev);
 void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,

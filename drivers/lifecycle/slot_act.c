@@ -212,6 +212,28 @@ void rhca_slot_remove(struct net_device *ndev, const char *why)
 		pr_info("%s %s\n", netdev_name(ndev), why);
 }
 
+/*
+ * Remove a netdev's device that has lost a netdev, as the event that it missed would have. May
+ * sleep, RTNL not held. Returns whether there was one.
+ */
+bool rhca_slot_drop_orphan(struct net_device *ndev)
+{
+	struct rhca_dev *dev;
+	bool is_orphan;
+
+	rtnl_lock();
+	dev = rhca_dev_find(ndev);
+	is_orphan = dev && !rhca_dev_netdevs_stay(dev);
+	if (is_orphan) {
+		rhca_slot_save(dev);
+		rhca_dev_remove_netdev(ndev);
+	}
+	rtnl_unlock();
+	if (dev)
+		ib_device_put(&dev->ibdev);
+	return is_orphan;
+}
+
 /* Log the result of an offer to serve a netdev. @ret: 0, or why it is not used. */
 void rhca_slot_log_offer(const struct net_device *ndev, int ret)
 {

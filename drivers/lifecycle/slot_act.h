@@ -17,6 +17,7 @@ void rhca_slot_create_by_rule(struct net_device *ndev,
 void rhca_slot_remove(struct net_device *ndev, const char *why);
 void rhca_slot_log_offer(const struct net_device *ndev, int ret);
 void rhca_slot_create_by_offer(struct net_device *ndev);
+bool rhca_slot_drop_orphan(struct net_device *ndev);
 bool rhca_slot_make_room(struct net_device *ndev, bool tenants);
 int rhca_slot_make_lag(struct net_device *first);
 void rhca_slot_bring_back(struct net_device *ndev);

@@ -18,6 +18,7 @@
 
 #include "core/device.h"
 #include "core/port/offer.h"
+#include "core/registry.h"
 #include "lifecycle/netdev_check.h"
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_act.h"
@@ -29,13 +30,7 @@ static void act(struct work_struct *work);
 static struct workqueue_struct *slots_wq;
 static DECLARE_DELAYED_WORK(act_work, act);
 static bool running;
-/* Bits of happened: events of no particular netdev */
-enum {
-	ALL_KICKED,
-	DEVICE_LOST,	/* it may have blocked rules */
-};
-
-static unsigned long happened;
+static atomic_t all_kicked;		/* an event of no particular netdev */
 
 /*
  * Create the device of a rule. If the table says no, the reason is logged and the rule forgotten.
@@ -205,6 +200,13 @@ static void decide(struct net_device *ndev, enum rhca_wish asked,
 	trace_rhca_slot_decide(ndev->name, f, d);
 }
 
+/* Then the netdev is free for what it should have here, for which a rule may still be due */
+static void drop_orphan(struct net_device *ndev)
+{
+	if (rhca_slot_drop_orphan(ndev))
+		rhca_slot_kick(NULL);
+}
+
 static void apply(struct net_device *ndev)
 {
 	bool rule_due = rhca_slot_is_set(ndev, RHCA_SLOT_RULE_DUE);
@@ -212,6 +214,10 @@ static void apply(struct net_device *ndev)
 	struct rhca_slot_facts f;
 
 	decide(ndev, rule_due ? RHCA_WISH_RULE : RHCA_WISH_NONE, &f, &d);
+	if (d.row == RHCA_ROW_NETDEV_GONE) {
+		drop_orphan(ndev);
+		return;
+	}
 	/* A rule stays due until then: the end of what blocks it is an event */
 	if (!has_settled(ndev, &f, &d) || is_undecided(ndev, &d) ||
 	    (rule_due && (f.has == RHCA_HAS_LEAVING ||
@@ -226,10 +232,20 @@ static void apply(struct net_device *ndev)
 		replace(ndev, &f, &d);
 }
 
+static bool has_orphan(const struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+	bool has = dev && !rhca_dev_netdevs_stay(dev);
+
+	if (dev)
+		ib_device_put(&dev->ibdev);
+	return has;
+}
+
 static bool is_concerned(const struct net_device *ndev)
 {
 	return rhca_slot_is_set(ndev, RHCA_SLOT_RULE_DUE | RHCA_SLOT_RETURNS |
-				RHCA_SLOT_KICKED) ||
+				RHCA_SLOT_KICKED) || has_orphan(ndev) ||
 	       netif_is_bond_master(ndev) || rhca_slot_may_stand_in(ndev) ||
 	       (rhca_offers_exist() && rhca_offer_look(ndev, NULL) != RHCA_OFFER_NONE);
 }
@@ -254,9 +270,8 @@ static void act(struct work_struct *work)
 	struct net_device *ndev;
 
 	next_look = MAX_JIFFY_OFFSET;
-	/* Here, where apply_rule() is not just setting RHCA_SLOT_RULE_MISSED */
-	rhca_slot_begin_pass(test_and_clear_bit(DEVICE_LOST, &happened));
-	if (test_and_clear_bit(ALL_KICKED, &happened))
+	rhca_slot_begin_pass();
+	if (atomic_xchg(&all_kicked, 0))
 		note_kicks();
 	while (READ_ONCE(running) && (ndev = rhca_slot_take_kicked())) {
 		apply(ndev);
@@ -279,7 +294,7 @@ void rhca_slot_kick(const struct net_device *ndev)
 	if (ndev)
 		rhca_slot_set(ndev, RHCA_SLOT_KICKED, true);
 	else
-		set_bit(ALL_KICKED, &happened);
+		atomic_set(&all_kicked, 1);
 	mod_delayed_work(slots_wq, &act_work, 0);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_kick);
@@ -314,13 +329,6 @@ int rhca_slot_request(const char *name, struct net_device *ndev)
 		rhca_slot_set_wish(ndev, RHCA_WISH_LINK, NULL);
 	rhca_slot_kick(ndev);
 	return ret;
-}
-
-/* A device is being removed because it missed the loss of a netdev. Any context. */
-void rhca_slot_device_lost(void)
-{
-	set_bit(DEVICE_LOST, &happened);
-	rhca_slot_kick(NULL);
 }
 
 /* Wait until all netdevs kicked so far are handled. May sleep, RTNL not held. */

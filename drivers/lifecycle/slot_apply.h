@@ -9,7 +9,6 @@ struct net_device;
 
 int rhca_slot_request(const char *name, struct net_device *ndev);
 void rhca_slot_kick(const struct net_device *ndev);
-void rhca_slot_device_lost(void);
 void rhca_slot_flush(void);
 int rhca_slot_apply_init(void);
 void rhca_slot_apply_start(void);

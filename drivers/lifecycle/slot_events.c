@@ -366,17 +366,15 @@ static int save_lag(struct rhca_dev *lag)
 /*
  * Another driver has unregistered a device of ours: save it to be created again (a LAG: from its
  * members' devices, which are created again). Until now its partitions were writable. May sleep,
- * RTNL not held. Returns false if a netdev has moved: then it is not, and no longer blocks rules.
+ * RTNL not held. If a netdev has moved, it is not.
  */
-bool rhca_slot_device_taken(struct rhca_dev *dev)
+void rhca_slot_device_taken(struct rhca_dev *dev)
 {
 	struct rhca_slot_ports ports;
-	bool stays;
 	int ret = 0;
 
 	rtnl_lock();
-	stays = rhca_dev_netdevs_stay(dev);
-	if (stays) {
+	if (rhca_dev_netdevs_stay(dev)) {
 		rhca_slot_note_ports(dev, &ports);
 		/* Without its P_Keys isolated tenants would see each other */
 		ret = rhca_slot_save(dev);
@@ -389,7 +387,6 @@ bool rhca_slot_device_taken(struct rhca_dev *dev)
 	rtnl_unlock();
 	if (ret)
 		pr_warn("%s: no memory to bring it back\n", dev->ibdev.name);
-	return stays;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_device_taken);
 

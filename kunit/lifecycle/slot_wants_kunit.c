@@ -36,6 +36,8 @@ static const struct wants_case {
 } wants_cases[] = {
 	{ "gone", { LINK, IS(can_roce), IS(one_port) }, ROW(NETDEV_GONE, NOTHING), -ENODEV },
 	{ "not gone: down", { USUAL_DOWN, LINK }, WANTED },
+	{ "gone for its device", { USUAL, LINK, LAG(MEMBER), IS(under_bond), HAS(ORPHAN) },
+	  ROW(NETDEV_GONE, NOTHING), -ENODEV },
 	{ "no RoCE on it", { LINK, NETDEV(UP), IS(one_port) }, ROW(NO_ROCE, NOTHING), -EINVAL },
 	{ "asked for twice", { USUAL, LINK, IS(request), HAS(SOFTWARE) },
 	  ROW(ASKED_TWICE, KEEP), -EEXIST },
@@ -242,6 +244,8 @@ static const char *objection(const struct rhca_slot_facts *f,
 	if (f->wish == RHCA_WISH_REMOVED && f->lag != RHCA_SLOT_LAG_HERE &&
 	    d->want != RHCA_WANT_NOTHING)
 		return "a device that the user has removed";
+	if (f->has == RHCA_HAS_ORPHAN && d->want != RHCA_WANT_NOTHING)
+		return "a device that has lost a netdev";
 	if (f->other != RHCA_OTHER_NONE && creates(f, d))
 		return "a device beside another driver's";
 	if (f->leader != RHCA_LEADER_NONE && !(none && !creates(f, d)))

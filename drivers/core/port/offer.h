@@ -12,9 +12,6 @@ struct net_device;
  * @offers_changed: An offer was added, or its device has ended.
  * @offer_withdrawn: No new device is created from this offer: unregister those that it
  *	serves, and return when that is done. Called again while there are any. May sleep.
- * @device_lost: A device is being removed because a netdev of it was unregistered or moved
- *	while the device was not registered. It blocked the creation of other devices on its
- *	netdevs until now.
  * @device_taken: Another driver has unregistered a device, which still exists but is on no
  *	list. May sleep.
  * @device_ended: A device has ended.
@@ -24,7 +21,6 @@ struct net_device;
 struct rhca_lifecycle {
 	void (*offers_changed)(void);
 	void (*offer_withdrawn)(struct rhca_offer *offer);
-	void (*device_lost)(struct rhca_dev *dev);
 	void (*device_taken)(struct rhca_dev *dev);
 	void (*device_ended)(void);
 };
