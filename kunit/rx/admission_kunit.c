@@ -22,11 +22,11 @@ static const struct way_case {
 	bool elsewhere;		/* in another namespace, where the netdev has the same index */
 } way_cases[] = {
 	{ "RC by its netdev", IB_QPT_RC, SEND_ONLY, 1, true },
-	{ "RC by another port's", IB_QPT_RC, SEND_ONLY, 2, false },
+	{ "RC by another port's netdev", IB_QPT_RC, SEND_ONLY, 2, false },
 	{ "UC by its netdev", IB_QPT_UC, UC | SEND_ONLY, 1, true },
-	{ "UC by another port's", IB_QPT_UC, UC | SEND_ONLY, 2, false },
+	{ "UC by another port's netdev", IB_QPT_UC, UC | SEND_ONLY, 2, false },
 	{ "UD by its netdev", IB_QPT_UD, UD_SEND_ONLY, 1, true },
-	{ "UD by another port's", IB_QPT_UD, UD_SEND_ONLY, 2, false },
+	{ "UD by another port's netdev", IB_QPT_UD, UD_SEND_ONLY, 2, false },
 	{ "RC in another namespace", IB_QPT_RC, SEND_ONLY, 1, false, true },
 	{ "UC in another namespace", IB_QPT_UC, UC | SEND_ONLY, 1, false, true },
 	{ "UD in another namespace", IB_QPT_UD, UD_SEND_ONLY, 1, false, true },

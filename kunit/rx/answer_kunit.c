@@ -28,12 +28,12 @@ static const struct refusal_case {
 	u8 next[NUM_ANSWERED];	/* next response of each READ to send */
 	u8 sending;		/* the READ to continue with */
 } refusals[] = {
-	{ "first of all", 10, 0, { 0, 4, 5 }, 0 },
+	{ "first response", 10, 0, { 0, 4, 5 }, 0 },
 	{ "in the middle of the oldest", 10, 2, { 2, 4, 5 }, 0 },
-	{ "the only one", 10, 4, { 4, 4, 5 }, 1 },
-	{ "last of all", 10, 9, { 4, 5, 9 }, 2 },
-	{ "while the newest is being answered", 7, 6, { 4, 5, 6 }, 2 },
-	{ "before the one that is being answered", 7, 1, { 1, 4, 5 }, 0 },
+	{ "only response", 10, 4, { 4, 4, 5 }, 1 },
+	{ "last response", 10, 9, { 4, 5, 9 }, 2 },
+	{ "while the newest is being sent", 7, 6, { 4, 5, 6 }, 2 },
+	{ "before the one being sent", 7, 1, { 1, 4, 5 }, 0 },
 	{ "of the second, with the third not begun", 5, 4, { 4, 4, 5 }, 1 },
 };
 KUNIT_ARRAY_PARAM_DESC(refusal, refusals, desc);

@@ -118,26 +118,26 @@ static const struct course courses[] = {
 		RESPOND(READ_MIDDLE, 1, MTU), PENDING, RESPOND(READ_LAST, 2, 1),
 		COMPLETES(2 * MTU + 1), PAYLOAD(TARGET, MTU), PAYLOAD(TARGET + MTU, MTU),
 		PAYLOAD(TARGET + 2 * MTU, 1), ZERO(TARGET + 2 * MTU + 1, 1) } },
-	{ "damaged response leaves its place to the right one", .step = {
+	{ "damaged response is overwritten by the correct one", .step = {
 		CLEAN, READ_TO(2 * MTU + 1), FORGET, DAMAGE, RESPOND(READ_FIRST, 0, MTU),
 		RESPOND(READ_FIRST, 0, MTU), DAMAGE, RESPOND(READ_MIDDLE, 1, MTU),
 		RESPOND(READ_MIDDLE, 1, MTU), DAMAGE, RESPOND(READ_LAST, 2, 1), PENDING,
 		RESPOND(READ_LAST, 2, 1), COMPLETES(2 * MTU + 1), PAYLOAD(TARGET, MTU),
 		PAYLOAD(TARGET + MTU, MTU), PAYLOAD(TARGET + 2 * MTU, 1),
 		ZERO(TARGET + 2 * MTU + 1, 1), COUNT(RX_ICRC_ENCAPSULATED, 3), SENT(0) } },
-	{ "so does one that is alone", .step = {
+	{ "damaged single response is overwritten by the correct one", .step = {
 		CLEAN, READ_TO(9), FORGET, DAMAGE, RESPOND(READ_ONLY, 0, 9), PENDING,
 		RESPOND(READ_ONLY, 0, 9), COMPLETES(9), PAYLOAD(TARGET, 9), ZERO(TARGET + 9, 1),
 		COUNT(RX_ICRC_ENCAPSULATED, 1), SENT(0) } },
-	{ "atomic stores the value before", .step = {
+	{ "atomic returns the value before", .step = {
 		FETCH, RESPOND(ATOMIC_ACK, 0, 0), COMPLETES(8), TARGET_IS(0x12345678) } },
-	{ "who waited for a probe does not time the path", .step = {
+	{ "answer to a probe gives no round-trip time", .step = {
 		WRITES(3), PROBED(1100 * NSEC_PER_MSEC), ANSWER(0, NO_CREDITS, 1),
 		DONE_AS(3, RDMA_WRITE), TIMED(false) } },
-	{ "who would have come without it does", .step = {
+	{ "answer that did not need the probe gives one", .step = {
 		WRITES(3), PROBED(900 * NSEC_PER_MSEC), ANSWER(0, NO_CREDITS, 1),
 		DONE_AS(3, RDMA_WRITE), TIMED(true) } },
-	{ "READ response acknowledges what was before", .step = {
+	{ "READ response acknowledges earlier requests", .step = {
 		WRITES(3), READ_TO(8), RESPOND(READ_ONLY, 1, 8), DONE_AS(3, RDMA_WRITE),
 		DONE_AS(8, RDMA_READ) } },
 
@@ -151,32 +151,32 @@ static const struct course courses[] = {
 	DOES_NOT_FIT("READ response to an atomic", IB_WR_ATOMIC_FETCH_AND_ADD, 8, READ_ONLY, 8),
 	DOES_NOT_FIT("READ response to a WRITE", IB_WR_RDMA_WRITE, 8, READ_ONLY, 8),
 	DOES_NOT_FIT("atomic response to a SEND", IB_WR_SEND, 8, ATOMIC_ACK, 0),
-	{ "data for memory of no key fails the request", .step = {
+	{ "invalid local key fails the READ", .step = {
 		WR(IB_WR_RDMA_READ, 8, .va = TARGET, .rkey_xor = 0x4711),
 		RESPOND(READ_ONLY, 0, 8), DONE(8, LOC_PROT_ERR), PENDING, STATE(ERR) } },
 
 	/* Once, from the missing one on */
-	{ "lost response is asked for again", .step = {
+	{ "missing response is requested again", .step = {
 		CLEAN, READ_TO(4 * MTU), FORGET, RESPOND(READ_FIRST, 0, MTU),
 		RESPOND(READ_MIDDLE, 2, MTU), RESPOND(READ_LAST, 3, MTU), ASKED(1, 3 * MTU),
 		FROM(MTU), SENT(0), RESPOND(READ_FIRST, 1, MTU), RESPOND(READ_MIDDLE, 2, MTU),
 		RESPOND(READ_LAST, 3, MTU), COMPLETES(4 * MTU), PAYLOAD(TARGET + 3 * MTU, MTU),
 		/* In parts: the next losses cost less */
 		READ_TO(9 * MTU), ASKED(4, 8 * MTU) } },
-	{ "lost response is asked for once, with all that follow", .spec = &one_read, .step = {
+	{ "missing response is requested once, with later ones", .spec = &one_read, .step = {
 		GO_BACK, READ_TO(4 * MTU), FORGET, RESPOND(READ_FIRST, 0, MTU),
 		RESPOND(READ_MIDDLE, 2, MTU), RESPOND(READ_LAST, 3, MTU), ASKED(1, 3 * MTU),
 		SENT(0), COUNT(IMPLIED_NAK_SEQ_ERR, 1) } },
-	{ "repeated READ makes no room for another one", .spec = &two_reads, .step = {
+	{ "retransmitted READ keeps its place in max_rd_atomic", .spec = &two_reads, .step = {
 		READ_TO(8), READ_TO(9), READ_TO(10), ASKED(0, 8), ASKED(1, 9), SENT(0),
 		RESPOND(READ_ONLY, 1, 9), ASKED(0, 8), SENT(0), RESPOND(READ_ONLY, 0, 8),
 		DONE(8, SUCCESS), COMPLETES(9), ASKED(2, 10) } },
 	/* 9.7.5.2.4, implied NAK: the peer went on, so the response is lost */
-	{ "acknowledgement past a READ repeats it, and is not forgotten", .step = {
+	{ "ACK beyond a READ retransmits it, and counts later", .step = {
 		READ_TO(8), SENDS(9), FORGET, ANSWER(1, NO_CREDITS, 1), PENDING, ASKED(0, 8),
 		RESPOND(READ_ONLY, 0, 8), DONE(8, SUCCESS), COMPLETES(9), SENT(0) } },
 	/* The first response of three READs is lost: later ones are not requested again */
-	{ "responses behind a missing one are held", .step = {
+	{ "responses after a missing one are held", .step = {
 		READ_TO(2 * MTU), TWO_READS, RESPOND(READ_LAST, 1, MTU),
 		RESPOND(READ_FIRST, 2, MTU), RESPOND(READ_LAST, 3, MTU),
 		RESPOND(READ_FIRST, 4, MTU), PENDING, ASKED(0, 2 * MTU), SENT(0),
@@ -188,25 +188,25 @@ static const struct course courses[] = {
 	 * On a long path all missing responses are requested: from the start of their request, as
 	 * those held of it may still be dropped. What is missing after them is requested later.
 	 */
-	{ "all that is missing is asked for", .step = {
+	{ "all missing responses are requested on a long path", .step = {
 		READS_ON(LONG_PATH), LOSE_SOME, ASKED(2, 2 * MTU), ASKED(4, 4 * MTU),
 		ASKED(8, 4 * MTU), SENT(0), RESPOND(READ_FIRST, 2, MTU),
 		RESPOND(READ_MIDDLE, 5, MTU), RESPOND(READ_FIRST, 8, MTU),
 		RESPOND(READ_MIDDLE, 9, MTU), RESPOND(READ_MIDDLE, 10, MTU), SENT(0),
 		COUNT(IMPLIED_NAK_SEQ_ERR, 3), RESPOND(READ_LAST, 15, MTU), ASKED(12, 4 * MTU),
 		SENT(0) } },
-	{ "one after the other is asked for nearby", .step = {
+	{ "missing responses are requested one by one on a short path", .step = {
 		READS_ON(10 * NSEC_PER_USEC), LOSE_SOME, ASKED(2, 2 * MTU), SENT(0),
 		RESPOND(READ_FIRST, 2, MTU), ASKED(5, 3 * MTU), SENT(0) } },
-	{ "nothing more is asked for where responses are late", .step = {
+	{ "later missing responses are not requested if some were late", .step = {
 		READS_ON(LONG_PATH), LATE(1), LOSE_SOME, ASKED(2, 2 * MTU), SENT(0) } },
 	/* Answers arrive in the order of requests, so the one to the oldest was lost again */
-	{ "answer to a later request says lost again", .step = {
+	{ "response to a later request shows that the request was lost", .step = {
 		READS_ON(LONG_PATH), LOSE_SOME, FORGET, RESPOND(READ_FIRST, 4, MTU),
 		ASKED(2, 2 * MTU), RESPOND(READ_MIDDLE, 5, MTU), RESPOND(READ_MIDDLE, 6, MTU),
 		SENT(0), RESPOND(READ_FIRST, 2, MTU), SENT(0) } },
 	/* Once, even if the peer repeats the NAK, and only if the peer holds later packets */
-	{ "request that is missing need not wait for responses", .step = {
+	{ "request that a NAK names is retransmitted before the responses arrive", .step = {
 		READS_ON(LONG_PATH), HOLDS, RESPOND(READ_MIDDLE, 1, MTU), ASKED(0, 4 * MTU),
 		RESPOND(READ_MIDDLE, 2, MTU), RESPOND(READ_LAST, 3, MTU),
 		RESPOND(READ_FIRST, 4, MTU), RESPOND(READ_MIDDLE, 5, MTU),
@@ -214,69 +214,69 @@ static const struct course courses[] = {
 		ASKED(8, 4 * MTU), MISSING(8), SENT(0), RESPOND(READ_FIRST, 0, MTU),
 		DONE(4 * MTU, SUCCESS), COMPLETES(4 * MTU), SENT(0) } },
 	/* A responder's expected PSN only grows: a NAK of an older one is ignored */
-	{ "request is sent again once for all NAKs", .step = {
+	{ "request is retransmitted once for all NAKs", .step = {
 		READS_ON(LONG_PATH), HOLDS, RESPOND(READ_MIDDLE, 1, MTU), ASKED(0, 4 * MTU),
 		MISSING(8), ASKED(8, 4 * MTU), MISSING(4), MISSING(8), SENT(0), MISSING(12),
 		ASKED(12, 4 * MTU), SENT(0) } },
 	/* 0, and 1, which was held, make room */
-	{ "what cannot be held is asked for when one has been taken", .step = {
+	{ "response that could not be held is requested after the next one", .step = {
 		READS_ON(LONG_PATH), RESPOND(READ_MIDDLE, 1, MTU), RESPOND(READ_LAST, 7, MTU),
 		FORGET, OTHERS(RHCA_HOLD_PORT_BYTES), RESPOND(READ_FIRST, 4, MTU), SENT(0),
 		OTHERS(-(s64)RHCA_HOLD_PORT_BYTES), RESPOND(READ_FIRST, 0, MTU),
 		ASKED(4, 4 * MTU), SENT(0) } },
-	{ "nothing is asked for that cannot be held", .step = {
+	{ "nothing is requested that cannot be held", .step = {
 		READS_ON(LONG_PATH), RESPOND(READ_MIDDLE, 1, MTU), ASKED(0, 4 * MTU),
 		OTHERS(RHCA_HOLD_PORT_BYTES), RESPOND(READ_LAST, 7, MTU), SENT(0),
 		OTHERS(-(s64)RHCA_HOLD_PORT_BYTES), RESPOND(READ_FIRST, 0, MTU), FORGET,
 		RESPOND(READ_LAST, 7, MTU), ASKED(4, 4 * MTU), SENT(0) } },
-	{ "WRITEs in between are passed over", .step = {
+	{ "WRITEs in between are skipped", .step = {
 		READS_ON(LONG_PATH), WRITES(2 * MTU), FETCH, READ_TO(2 * MTU), FORGET,
 		PATH(NSEC_PER_MSEC), RESPOND(READ_LAST, 15, MTU), FORGET,
 		RESPOND(READ_LAST, 20, MTU), LEFT(FETCH_ADD, 18), ASKED(19, 2 * MTU), SENT(0) } },
 	/* Responses within 128 packets can still be held */
-	{ "what is too far ahead does not end it", .step = {
+	{ "response too far ahead does not end recovery", .step = {
 		READS_ON(LONG_PATH), RESPOND(READ_MIDDLE, 1, MTU), RESPOND(READ_LAST, 7, MTU),
 		FORGET, TOO_FAR(130), RESPOND(READ_LAST, 11, MTU), ASKED(8, 4 * MTU), SENT(0) } },
-	{ "request of several is asked for alone", .step = {
+	{ "one request of a split READ is retransmitted alone", .step = {
 		LOSSY, READ_TO(20 * MTU), FORGET, PATH(NSEC_PER_MSEC),
 		RESPOND(READ_MIDDLE, 1, MTU), ASKED(0, 8 * MTU), RESPOND(READ_MIDDLE, 17, MTU),
 		ASKED(8, 8 * MTU), ASKED(16, 4 * MTU), SENT(0) } },
-	{ "request waits for responses where the peer may drop", .step = {
+	{ "request waits for responses if the peer may drop packets", .step = {
 		READS_ON(LONG_PATH), RESPOND(READ_LAST, 3, MTU), ASKED(0, 4 * MTU), MISSING(8),
 		SENT(0) } },
 
 	/* Packets that may merely be late */
-	{ "response that comes twice was late", .step = {
+	{ "response received twice was late", .step = {
 		TWO_READS, RESPOND(READ_LAST, 1, MTU), ASKED(0, 2 * MTU),
 		RESPOND(READ_FIRST, 0, MTU), IS_LATE(false), RESPOND(READ_FIRST, 0, MTU),
 		IS_LATE(true) } },
 	/* The peer may answer to the end of all READs, and separately repeat one response */
-	{ "response of two answers says nothing", .step = {
+	{ "response requested twice does not show lateness", .step = {
 		TWO_READS, RESPOND(READ_LAST, 1, MTU), ASKED(0, 2 * MTU),
 		RESPOND(READ_FIRST, 0, MTU), RESPOND(READ_LAST, 3, MTU), ASKED(2, 2 * MTU),
 		RESPOND(READ_FIRST, 2, MTU), RESPOND(READ_FIRST, 2, MTU), IS_LATE(false) } },
-	{ "response that is late is not asked for", .step = {
+	{ "late response is not requested", .step = {
 		TWO_READS, ADP, LATE(4 * NSEC_PER_SEC), RESPOND(READ_LAST, 1, MTU),
 		RESPOND(READ_LAST, 3, MTU), RESPOND(READ_FIRST, 0, MTU),
 		RESPOND(READ_FIRST, 2, MTU), SENT(0), DONE(2 * MTU, SUCCESS),
 		COMPLETES(2 * MTU) } },
-	{ "response that is late is asked for where others cannot be held", .step = {
+	{ "late response is requested if others cannot be held", .step = {
 		TWO_READS, ADP, LATE(4 * NSEC_PER_SEC), OTHERS(RHCA_HOLD_PORT_BYTES),
 		RESPOND(READ_LAST, 1, MTU), ASKED(0, 2 * MTU), SENT(0),
 		OTHERS(-(s64)RHCA_HOLD_PORT_BYTES) } },
 	/* The peer has not been silent, so no probe is sent first */
-	{ "response that does not come is asked for", .step = {
+	{ "lost response is requested after the wait", .step = {
 		TWO_READS, ADP, LATE(100 * NSEC_PER_MSEC), RESPOND(READ_LAST, 1, MTU), SENT(0),
 		COMES(1), ASKED(0, 2 * MTU), COUNT(IMPLIED_NAK_SEQ_ERR, 1) } },
 	/* Later responses would be held, so nothing after it is repeated */
-	{ "silence repeats the oldest READ alone", .step = {
+	{ "oldest READ alone is retransmitted if nothing arrives", .step = {
 		ADP, TWO_READS, COMES(3), ASKED(0, 2 * MTU), ASKED(0, 2 * MTU),
 		ASKED(0, 2 * MTU) } },
 	/* The local queue has rejected the repeated request, then the original response arrives */
-	{ "response is taken before its request is repeated", .step = {
+	{ "response is accepted before its request is retransmitted", .step = {
 		READ_TO(2 * MTU), LOCAL_FULL(0), RESPOND(READ_FIRST, 0, MTU),
 		RESPOND(READ_LAST, 1, MTU), COMPLETES(2 * MTU) } },
-	{ "response to nothing is dropped", .step = {
+	{ "response to no request is dropped", .step = {
 		READ_TO(8), RESPOND(READ_ONLY, -1, 8), RESPOND(READ_ONLY, 1, 8),
 		RESPOND(READ_ONLY, 2, 8), RESPOND(READ_ONLY, 100, 8),
 		RESPOND(READ_ONLY, 0x7fffff, 8), RESPOND(READ_ONLY, 0x800000, 8),

@@ -121,25 +121,25 @@ static const struct course courses[] = {
 		     RESPONSE(ATOMIC_ACK, 1, 0, 0)),
 
 	/* A packet that may merely be late */
-	{ "what is late is not asked for", .step = {
+	{ "late packet is not requested", .step = {
 		OVERTAKES(4 * NSEC_PER_SEC), SILENT(WRITE_ONLY, 1, 100), HELD(1),
 		SILENT(WRITE_ONLY, 0, 50), NONE_HELD, SENT(0), WAITING } },
-	{ "what does not come is asked for", .step = {
+	{ "lost packet is requested after the delay", .step = {
 		OVERTAKES(NSEC_PER_MSEC), SILENT(WRITE_ONLY, 1, 100), HELD(1), COMES(1),
 		NAK(0, NAK_PSN), ASK_WRITE(0, 0, 50), ACK(1, ANY) } },
-	{ "responses leave no gap of PSNs", .step = {
+	{ "PSNs of responses are no gap", .step = {
 		ASK_READ(1, 0, 4 * MTU), ASK_WRITE(5, 0, 8), HELD(2), NAK(0, NAK_PSN),
 		ASK_WRITE(0, 0, 8), NONE_HELD, RESPONSE(READ_FIRST, 1, 0, MTU),
 		RESPONSE(READ_MIDDLE, 2, MTU, MTU), RESPONSE(READ_MIDDLE, 3, 2 * MTU, MTU),
 		RESPONSE(READ_LAST, 4, 3 * MTU, MTU), ACK(5, ANY), SENT(0) } },
 	/* GRO keeps different owners apart: an ACK would overtake responses */
-	{ "answers behind responses have their owner", .step = {
+	{ "acknowledgements after responses keep the socket owner", .step = {
 		ASK_WRITE(0, 0, 50), ACK(0, 1), OWNED(false), ASK_READ(1, 0, 100),
 		RESPONSE(READ_ONLY, 1, 0, 100), NOTE_OWNER, ASK_WRITE(2, 0, 50), ACK(2, 3),
 		OWNED(true) } },
 
 	/* Limits */
-	{ "as many are held as a window has", .step = {
+	{ "a whole window is held", .step = {
 		ASK_WRITE(RHCA_HOLD_PACKETS - 1, 0, 8), HELD(1),
 		ASK_WRITE(RHCA_HOLD_PACKETS, 0, 8), HELD(1), COUNT(RX_HELD_DROPPED, 1) } },
 	{ "packet is held once", .step = {
@@ -147,31 +147,31 @@ static const struct course courses[] = {
 	{ "port has a limit", .step = {
 		OTHERS(RHCA_HOLD_PORT_BYTES), ASK_WRITE(1, 0, 8), HELD(0), OTHERS(-1),
 		ASK_WRITE(1, 0, 8), HELD(1), OTHERS(1 - (s64)RHCA_HOLD_PORT_BYTES) } },
-	{ "nothing is held where that is off", .step = {
+	{ "nothing is held if selective_repeat is 0", .step = {
 		GO_BACK, ASK_WRITE(1, 0, 8), ASK_WRITE(2, 0, 8), NONE_HELD, NAK(0, NAK_PSN),
 		ASK_WRITE(0, 0, 8), ACK(0, 1), SENT(0) } },
 
 	/* Events while packets are held */
-	{ "not ready frees what is held", .step = {
+	{ "RNR NAK frees held packets", .step = {
 		POST(1), ASK_SEND(1), ASK_SEND(2), ASK_SEND(3), NAK(0, NAK_PSN), ASK_SEND(0),
 		NAK(1, RNR), NONE_HELD, COUNT(RX_HELD_DROPPED, 2),
 		/* Packets on the wire are not requested: the peer retransmits all */
 		ASK_SEND(4), NONE_HELD, SENT(0), POST(4), ASK_SEND(1), ACK(1, ANY), ASK_SEND(2),
 		ACK(2, ANY), ASK_SEND(3), ACK(3, ANY), ASK_SEND(4), ACK(4, ANY) } },
-	{ "fault of what is held ends the connection", .step = {
+	{ "error in a held packet fails the QP", .step = {
 		ASK(WRITE_ONLY, .psn = 1, .length = 8, .payload_bytes = 8, .rkey_xor = 0x100),
 		ASK_WRITE(2, 0, 8), NAK(0, NAK_PSN), STATE(RTS), ASK_WRITE(0, 0, 8),
 		NAK(1, NAK_ACCESS), STATE(ERR), NONE_HELD } },
-	{ "end frees what is held", .step = {
+	{ "ERR frees held packets", .step = {
 		ASK_WRITE(1, 0, 8), HELD(1), MOVE(ERR), NONE_HELD, MOVE(RESET), BRING_UP,
 		ASK_WRITE(1, 0, 8), HELD(1), MOVE(RESET), NONE_HELD, BRING_UP,
 		ASK_WRITE(1, 0, 8), HELD(1), DESTROY } },
-	{ "message is held while a key goes", .step = {
+	{ "message is held while a key is invalidated", .step = {
 		POST(3), USE, ASK(SEND_ONLY_INV), ASK_SEND(1), ASK_SEND(2), HELD(2), PENDING,
 		LET_GO, COMES(1), RECEIVED(0, IB_WC_WITH_INVALIDATE, 0), RECEIVED(8, 0, 0),
 		RECEIVED(8, 0, 0), PENDING, ACK(2, 3), NONE_HELD } },
 	/* Then it counts as lost */
-	{ "nothing is held for long", .step = {
+	{ "held packets age out", .step = {
 		AGE(BEGIN), ASK_WRITE(1, 0, 8), AGE(END - 1), HELD(1), AGE(END), NONE_HELD,
 		FREED, NAK(0, NAK_PSN), ASK_WRITE(0, 0, 8), ACK(0, 1), ASK_WRITE(1, 0, 8),
 		ACK(1, 2) } },

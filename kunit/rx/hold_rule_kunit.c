@@ -42,108 +42,108 @@ struct rule_case {
 			{ BEFORE, 10, 12, 0, REPLAY }
 
 static const struct rule_case rule_cases[] = {
-	{ "a gap is reported once", UNKNOWN, 0, {
+	{ "gap is reported once", UNKNOWN, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 12, 10, 2, NOTHING, true },
 		{ AHEAD, 13, 10, 3, NOTHING } } },
 	{ "nothing can be held", UNKNOWN, 0, {
 		{ AHEAD, 11, 10, 0, NAK }, { AHEAD, 12, 10, 0, NOTHING, true } } },
-	{ "the next gap is reported when the first is filled", UNKNOWN, 0, {
+	{ "next gap is reported when the first is filled", UNKNOWN, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 13, 10, 2, NOTHING }, { NEXT, 10, 12, 1, NAK },
 		{ NEXT, 12, 14, 0, NOTHING } } },
-	{ "a peer goes on behind what it repeats", ONE, 0, {
+	{ "peer sends new packets after a retransmission", ONE, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 13, 10, 2, NOTHING }, { NEXT, 10, 12, 1, NAK },
 		{ AHEAD, 14, 12, 2, NOTHING }, { AHEAD, 15, 12, 3, NAK, true } } },
-	{ "gaps in a row are no pass", UNKNOWN, 0, {
+	{ "consecutive gaps are not go-back-N", UNKNOWN, 0, {
 		{ AHEAD, 13, 10, 1, NAK }, { NEXT, 10, 11, 1, NAK }, { NEXT, 11, 12, 1, NAK },
 		{ NEXT, 12, 14, 0, NOTHING } } },
-	{ "a peer that repeats one packet asks for a NAK that was lost", ONE, 0, {
+	{ "AckReq of a selective peer repeats a lost NAK", ONE, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 12, 10, 2, NOTHING },
 		{ NEXT, 10, 13, 0, NOTHING }, { AHEAD, 14, 13, 1, NAK },
 		{ AHEAD, 15, 13, 2, NOTHING }, { AHEAD, 16, 13, 3, NAK, true } } },
-	{ "a pass brings the next gap by itself", ALL, 0, {
+	{ "go-back-N fills the next gap without a NAK", ALL, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 12, 10, 2, NOTHING },
 		{ NEXT, 10, 13, 0, NOTHING }, { BEFORE, 11, 13, 0, REPLAY },
 		{ NEXT, 13, 14, 0, NOTHING }, { AHEAD, 15, 14, 1, NAK },
 		{ AHEAD, 17, 14, 2, NOTHING }, { NEXT, 14, 16, 1, NOTHING },
 		{ BEFORE, 15, 16, 1, NOTHING } } },
-	{ "a pass that leaves the gap out brings a NAK", UNKNOWN, 0, {
+	{ "NAK if a go-back-N leaves the gap out", UNKNOWN, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 12, 10, 2, NOTHING }, { TWICE, 11, 10, 2, NAK },
 		{ TWICE, 12, 10, 2, NOTHING } } },
-	{ "packets that overtake others are no pass", UNKNOWN, 0, {
+	{ "reordered packets are not go-back-N", UNKNOWN, 0, {
 		{ AHEAD, 14, 10, 1, NAK }, { AHEAD, 12, 10, 2, NOTHING },
 		{ AHEAD, 13, 10, 3, NOTHING }, { AHEAD, 11, 10, 4, NOTHING } } },
-	{ "a packet that comes twice is no pass", UNKNOWN, 0, {
+	{ "one duplicate is not go-back-N", UNKNOWN, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { TWICE, 11, 10, 1, NOTHING }, { BEFORE, 9, 10, 1, NAK },
 		{ BEFORE, 9, 10, 1, NOTHING } } },
-	{ "a peer is not asked for ever", UNKNOWN, 0, {
+	{ "NAKs for one gap are limited", UNKNOWN, 0, {
 		{ AHEAD, 12, 10, 1, NAK }, { AHEAD, 11, 10, 2, NOTHING }, { BEFORE, 9, 10, 2, NAK },
 		{ BEFORE, 8, 10, 2, NAK }, { BEFORE, 7, 10, 2, NAK }, { BEFORE, 6, 10, 2, NOTHING },
 		{ BEFORE, 5, 10, 2, NOTHING } } },
-	{ "what was executed before brings a NAK while something is missing", UNKNOWN, 0, {
+	{ "duplicate of an executed packet repeats the NAK", UNKNOWN, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { BEFORE, 9, 10, 1, NAK },
 		{ AHEAD, 12, 10, 2, NOTHING } } },
-	{ "what comes twice was late, and half as long again is waited", ONE, 1500, {
+	{ "late packet delays NAKs by its delay and a half", ONE, 1500, {
 		ONE_LATE, { AHEAD, 13, 12, 1, NOTHING }, { AHEAD, 14, 12, 2, NOTHING },
 		{ AHEAD, 15, 12, 3, NAK } } },
-	{ "nor is the next gap reported before that, when one is filled", ONE, 1500, {
+	{ "next gap is not reported before that either", ONE, 1500, {
 		ONE_LATE, { AHEAD, 14, 12, 1, NOTHING }, { NEXT, 12, 13, 1, NOTHING },
 		{ NEXT, 13, 15, 1, NOTHING }, { WAITED, 0, 15, 1, NOTHING },
 		{ WAITED, 0, 15, 1, NAK }, { WAITED, 0, 15, 1, NOTHING } } },
-	{ "nor by what comes twice itself", UNKNOWN, 3000, {
+	{ "duplicate of the late packet reports no gap", UNKNOWN, 3000, {
 		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 13, 10, 2, NOTHING }, { NEXT, 10, 12, 1, NAK },
 		{ BEFORE, 10, 12, 1, NOTHING }, { NEXT, 12, 14, 0, NOTHING },
 		{ AHEAD, 15, 14, 1, NOTHING }, { BEFORE, 12, 14, 1, REPLAY, true } } },
-	{ "half of what can be held is not late", ONE, 1500, {
+	{ "NAK at once if half of the hold is full", ONE, 1500, {
 		ONE_LATE, { AHEAD, 75, 12, 63, NOTHING }, { AHEAD, 76, 12, 64, NAK } } },
-	{ "what cannot be held is asked for", ONE, 1500, {
+	{ "NAK at once if a packet cannot be held", ONE, 1500, {
 		ONE_LATE, { AHEAD, 13, 12, 1, NOTHING }, { REFUSED, 14, 12, 1, NAK } } },
-	{ "what was missed once is not missed since then", ONE, 1500, {
+	{ "delay begins when the gap is seen", ONE, 1500, {
 		ONE_LATE, { AHEAD, 14, 12, 1, NOTHING }, { WAITED, 0, 13, 0, NOTHING },
 		{ AHEAD, 15, 13, 1, NOTHING } } },
-	{ "overtaken packets keep what is waited for", ONE, 1500, {
+	{ "reordered packets keep the delay", ONE, 1500, {
 		ONE_LATE, { AHEAD, 601, 600, 1, NOTHING }, { NEXT, 600, 602, 0, NOTHING },
 		{ AHEAD, 1101, 1100, 1, NOTHING }, { AHEAD, 1102, 1100, 2, NOTHING } } },
-	{ "what a peer repeats unasked has not been overtaken", ONE, 750, {
+	{ "unrequested retransmission does not keep the delay", ONE, 750, {
 		ONE_LATE, { AHEAD, 601, 600, 1, NOTHING }, { NEXT, 600, 602, 0, NOTHING, true },
 		{ AHEAD, 1101, 1100, 1, NOTHING }, { AHEAD, 1102, 1100, 2, NAK } } },
-	{ "what a peer that repeats one packet asks with was lost", ONE, 0, {
+	{ "AckReq packet of a selective peer was lost, not late", ONE, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING, true },
 		{ AHEAD, 13, 12, 1, NAK }, { NEXT, 12, 14, 0, NOTHING, true },
 		{ BEFORE, 12, 14, 0, REPLAY }, { AHEAD, 15, 14, 1, NAK } } },
-	{ "or with which a peer may repeat", UNKNOWN, 0, {
+	{ "AckReq packet of an unknown peer was lost, not late", UNKNOWN, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING, true },
 		{ BEFORE, 10, 12, 0, REPLAY }, { AHEAD, 13, 12, 1, NAK } } },
-	{ "but for READs", UNKNOWN, 1500, {
+	{ "READ received twice was late", UNKNOWN, 1500, {
 		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING, true },
 		{ AHEAD, 13, 12, 1, NAK }, { NEXT_READ, 12, 14, 0, NOTHING, true },
 		{ BEFORE, 12, 14, 0, REPLAY } } },
-	{ "what was asked for twice was lost", UNKNOWN, 0, {
+	{ "packet with two NAKs was lost, not late", UNKNOWN, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { BEFORE, 9, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING },
 		{ BEFORE, 10, 12, 0, REPLAY } } },
-	{ "what a pass brought was lost", ALL, 0, {
+	{ "packet of a go-back-N was lost, not late", ALL, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 12, 10, 2, NOTHING },
 		{ NEXT, 10, 13, 0, NOTHING }, { BEFORE, 11, 13, 0, REPLAY },
 		{ BEFORE, 10, 13, 0, REPLAY } } },
-	{ "what is waited for is no pass", ONE, 1500, {
+	{ "delayed gap is not go-back-N", ONE, 1500, {
 		ONE_LATE, { AHEAD, 14, 12, 1, NOTHING }, { WAITED, 0, 12, 1, NOTHING },
 		{ WAITED, 0, 12, 1, NAK }, { NEXT, 12, 13, 1, NOTHING },
 		{ NEXT, 13, 15, 0, NOTHING } } },
-	{ "the end of what overtakes is no pass", UNKNOWN, 3000, {
+	{ "end of reordering is not go-back-N", UNKNOWN, 3000, {
 		{ AHEAD, 12, 10, 1, NAK }, { AHEAD, 13, 10, 2, NOTHING }, { NEXT, 10, 11, 2, NAK },
 		{ NEXT, 11, 14, 0, NOTHING }, { AHEAD, 15, 14, 1, NAK },
 		{ NEXT, 14, 16, 0, NOTHING }, { BEFORE, 10, 16, 0, REPLAY, true } } },
-	{ "copies of what is held do not begin the wait again", ONE, 1500, {
+	{ "duplicates of held packets do not restart the delay", ONE, 1500, {
 		ONE_LATE, { AHEAD, 13, 12, 1, NOTHING }, { TWICE, 13, 12, 1, NOTHING },
 		{ TWICE, 13, 12, 1, NAK } } },
-	{ "a timer that has nothing to ask for", UNKNOWN, 0, {
+	{ "timer without a gap to report", UNKNOWN, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { WAITED, 0, 10, 1, NOTHING },
 		{ NEXT, 10, 12, 0, NOTHING }, { WAITED, 0, 12, 0, NOTHING } } },
-	{ "a peer that repeats one packet has not heard of the next gap", ONE, 0, {
+	{ "NAK of the next gap is repeated for a selective peer", ONE, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING, true },
 		{ AHEAD, 13, 12, 1, NAK }, { AHEAD, 15, 12, 2, NOTHING },
 		{ NEXT, 12, 14, 1, NAK, true }, { AHEAD, 16, 14, 2, NOTHING },
 		{ BEFORE, 12, 14, 2, NAK, true } } },
-	{ "behind the wrap", ONE, 0, {
+	{ "across the PSN wrap", ONE, 0, {
 		{ AHEAD, 0, 0xffffff, 1, NAK }, { AHEAD, 1, 0xffffff, 2, NOTHING },
 		{ NEXT, 0xffffff, 2, 0, NOTHING }, { AHEAD, 3, 2, 1, NAK } } },
 };

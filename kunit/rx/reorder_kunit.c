@@ -28,59 +28,59 @@ static const struct reorder_case {
 	const char *desc;
 	struct event events[MAX_EVENTS];
 } reorder_cases[] = {
-	{ "what comes twice was late, each once", {
+	{ "duplicate shows that the packet was late, once", {
 		ONE_LATE, { TWICE, 10, 99, 30 }, { COPY, 10, 99, 30 } } },
-	{ "what was not asked for says nothing", {
+	{ "duplicate of a packet not requested has no meaning", {
 		ONE_LATE, { COPY, 9, 99, 0 }, { COPY, 11, 99, 0 } } },
-	{ "the longest wait stays", {
+	{ "longest delay stays", {
 		ONE_LATE, { TWICE, 10, 99, 30 }, { ASKED, 20, 99, 30 }, { LATE, 20, 103, 30 },
 		{ TWICE, 20, 109, 30 } } },
-	{ "no path is longer by more than 10 ms", {
+	{ "delay is limited to 15 ms", {
 		{ MISSED, 10, 1, 0 }, { ASKED, 10, 1, 0 }, { LATE, 10, 40001, 0 },
 		{ TWICE, 10, 50000, 15000 } } },
-	{ "a window later it is too late", {
+	{ "duplicate a window later has no meaning", {
 		ONE_LATE, { ASKED, 138, 50, 0 }, { COPY, 10, 99, 0 } } },
-	{ "just within a window", {
+	{ "duplicate just within a window", {
 		ONE_LATE, { ASKED, 137, 50, 0 }, { TWICE, 10, 99, 30 } } },
-	{ "in the older half of it", {
+	{ "duplicate in the older half of the window", {
 		ONE_LATE, { ASKED, 74, 50, 0 }, { ASKED, 100, 60, 0 }, { TWICE, 10, 99, 30 } } },
-	{ "what was repeated had been lost, and twice says nothing", {
+	{ "duplicate of a retransmitted packet has no meaning", {
 		ONE_LATE, { ASKED, 12, 30, 0 }, { REPEATED, 12, 40, 0 }, { COPY, 12, 99, 0 },
 		{ TWICE, 10, 99, 30 } } },
-	{ "what was asked for and is late does not keep the wait", {
+	{ "requested packet does not keep the delay", {
 		ONE_LATE, { TWICE, 10, 99, 30 }, { ASKED, 1000, 150, 30 },
 		{ LATE, 1000, 200, 30 }, { MISSED, 1034, 201, 15 } } },
-	{ "packets in order lower it, to nothing", {
+	{ "packets in order halve the delay, down to 0", {
 		{ ASKED, 10, 1, 0 }, { MISSED, 10, 1, 0 }, { LATE, 10, 21, 0 },
 		{ TWICE, 10, 99, 30 }, { MISSED, 1033, 200, 30 },
 		{ MISSED, 1034, 201, 15 }, { MISSED, 4106, 300, 0 } } },
-	{ "not where they overtake others", {
+	{ "reordered packets keep the delay", {
 		ONE_LATE, { TWICE, 10, 99, 30 }, { LATE, 1000, 200, 30 },
 		{ MISSED, 2023, 300, 30 }, { MISSED, 2024, 301, 15 } } },
-	{ "a response that comes twice was late", {
+	{ "response received twice was late", {
 		{ MISSED, 210, 1, 0 }, { WATCHED, 210, 1, 0 }, { CAME, 210, 21, 0 },
 		{ AGAIN, 220, 50, 0 }, { TWICE, 210, 99, 30 }, { COPY, 220, 99, 30 } } },
-	{ "but not one that a repeat before it brings, too", {
+	{ "but not if an earlier retransmission may have brought it", {
 		{ AGAIN, 210, 1, 0 }, { MISSED, 337, 1, 0 }, { WATCHED, 337, 1, 0 },
 		{ CAME, 337, 21, 0 }, { COPY, 337, 99, 0 } } },
-	{ "that was a window before", {
+	{ "retransmission a window before", {
 		{ AGAIN, 210, 1, 0 }, { MISSED, 338, 1, 0 }, { WATCHED, 338, 1, 0 },
 		{ CAME, 338, 21, 0 }, { TWICE, 338, 99, 30 } } },
-	{ "nor one that was asked for twice", {
+	{ "response requested twice was not late", {
 		{ MISSED, 210, 1, 0 }, { WATCHED, 210, 1, 0 }, { AGAIN, 210, 9, 0 },
 		{ CAME, 210, 21, 0 }, { COPY, 210, 99, 0 } } },
-	{ "nor one behind which all was sent again", {
+	{ "response before a go-back was not late", {
 		{ MISSED, 210, 1, 0 }, { WATCHED, 210, 1, 0 }, { AGAIN, 300, 5, 0 },
 		{ AGAIN, 209, 9, 0 }, { CAME, 210, 21, 0 }, { COPY, 210, 99, 0 } } },
-	{ "of one that was in time nothing is known from another", {
+	{ "delay is that of the same response", {
 		{ MISSED, 210, 1, 0 }, { WATCHED, 210, 1, 0 }, { CAME, 210, 9001, 0 },
 		{ MISSED, 500, 9500, 0 }, { WATCHED, 500, 9500, 0 }, { CAME, 500, 9502, 0 },
 		{ TWICE, 500, 9599, 3 } } },
-	{ "what a repeat has brought does not keep the wait", {
+	{ "retransmitted response does not keep the delay", {
 		{ MISSED, 210, 1, 0 }, { WATCHED, 210, 1, 0 }, { CAME, 210, 21, 0 },
 		{ TWICE, 210, 99, 30 }, { AGAIN, 300, 99, 30 }, { BROUGHT, 301, 100, 30 },
 		{ MISSED, 1234, 200, 15 } } },
-	{ "behind the wrap", {
+	{ "across the PSN wrap", {
 		{ MISSED, 0xffffff, 1, 0 }, { ASKED, 0xffffff, 1, 0 },
 		{ LATE, 0xffffff, 21, 0 }, { ASKED, 70, 50, 0 }, { TWICE, 0xffffff, 99, 30 },
 		{ MISSED, 1022, 200, 30 }, { MISSED, 1023, 201, 15 } } },

@@ -241,10 +241,10 @@ static const struct course courses[] = {
 		ASK(SEND_ONLY, .psn = 3), ASK(SEND_ONLY, .psn = 4), SENT(1), NAK(0, NAK_PSN),
 		/* The gap is filled; the next one is different */
 		ASK(SEND_ONLY), ACK(4, 5), ASK(SEND_ONLY, .psn = 6), NAK(5, NAK_PSN) } },
-	{ "refused WRITE leaves memory alone", .step = {
+	{ "refused WRITE changes no memory", .step = {
 		CLEAR(0, 2 * REGION_BYTES), ASK_WRITE(0, REGION_BYTES - 4, 8),
 		ZERO(0, 2 * REGION_BYTES), NAK(0, NAK_ACCESS) } },
-	{ "SEND is put in the buffer", .step = {
+	{ "SEND is written to the receive buffer", .step = {
 		POST(1), CLEAR(0, TEST_BUFFER_BYTES),
 		ASK(SEND_ONLY_IMM, .payload_bytes = 77, .immediate = 0x01020304),
 		NAK(0, 0),	/* an ACK; no credit is left */
@@ -256,7 +256,7 @@ static const struct course courses[] = {
 		ASK(SEND_LAST, .psn = 2, .payload_bytes = 5), ACK(2, 1),
 		RECEIVED(2 * MTU + 5, 0, 0), PAYLOAD(BUFFER_OFFSET, MTU),
 		PAYLOAD(BUFFER_OFFSET + MTU, MTU), PAYLOAD(BUFFER_OFFSET + 2 * MTU, 5), QUIET } },
-	{ "WRITE goes to its address", .step = {
+	{ "WRITE is written to its address", .step = {
 		CLEAR(0, REGION_BYTES), ASK(WRITE_FIRST, .va = 100, .no_ack = true,
 					    .payload_bytes = MTU, .length = MTU + 9),
 		ASK(WRITE_LAST, .psn = 1, .payload_bytes = 9), ACK(1, 1), PAYLOAD(100, MTU),
@@ -264,7 +264,7 @@ static const struct course courses[] = {
 	{ "WRITE to the last byte is allowed", .step = {
 		ASK_WRITE(0, REGION_BYTES - 8, 8), ACK(0, 1), PAYLOAD(REGION_BYTES - 8, 8) } },
 	/* 9.7.4.1.4: with no data, address and key are not checked */
-	{ "nothing needs no key", .region = NONE, .step = {
+	{ "request without data needs no key", .region = NONE, .step = {
 		ASK(WRITE_ONLY, .va = -1, .rkey_xor = 0xbad), ACK(0, 1),
 		ASK(READ_REQUEST, .psn = 1, .va = -1, .rkey_xor = 0xbad),
 		RESPONSE(READ_ONLY, 1, 0, 0), MSN(2) } },
@@ -277,49 +277,49 @@ static const struct course courses[] = {
 		ASK(CMP_SWAP, .psn = 1, .compare = 1, .swap_add = 9), ATOMIC(1, 2), WORD(2),
 		ASK(CMP_SWAP, .psn = 2, .compare = 2, .swap_add = 9), ATOMIC(2, 2), WORD(9) } },
 	/* Nor is the buffer of an earlier SEND written to */
-	{ "WRITE does not go on as a SEND", .step = {
+	{ "WRITE does not continue as a SEND", .step = {
 		POST(1), ASK(SEND_ONLY), ACK(0, 1), RECEIVED(0, 0, 0),
 		ASK(WRITE_FIRST, .psn = 1, .payload_bytes = MTU, .length = 2 * MTU,
 		    .no_ack = true), PART(SEND_LAST, 2, 8), NAK(2, NAK_INVALID), STATE(ERR) } },
-	{ "invalidation takes the key away", .step = {
+	{ "SEND with Invalidate invalidates the key", .step = {
 		POST(1), ASK(SEND_ONLY_INV), ACK(0, 1), RECEIVED(0, IB_WC_WITH_INVALIDATE, 0),
 		ASK_WRITE(1, 0, 8), NAK(1, NAK_ACCESS) } },
 	/* The peer retransmits what cannot be held meanwhile */
-	{ "invalidation completes when users have gone", .step = {
+	{ "invalidation completes without users of the key", .step = {
 		POST(1), GO_BACK, USE, ASK(SEND_ONLY_INV), UNUSABLE, ASK(WRITE_ONLY, .psn = 1),
 		WAIT(20), QUIET, LET_GO, COMES(1), RECEIVED(0, IB_WC_WITH_INVALIDATE, 0),
 		NAK(1, NAK_PSN), ASK(WRITE_ONLY, .psn = 1), ACK(1, 2) } },
 	/* 9.7.5.1.2: one ACK for both */
-	{ "acknowledgement comes when it is asked for", .step = {
+	{ "ACK is sent if AckReq is set", .step = {
 		ASK(WRITE_ONLY, .no_ack = true), QUIET, ASK(WRITE_ONLY, .psn = 1), ACK(1, 2) } },
 
 	/* Duplicates */
-	{ "duplicate SEND is acknowledged, not repeated", .step = {
+	{ "duplicate SEND is acknowledged, not executed", .step = {
 		POST(2), ASK(SEND_ONLY, .payload_bytes = 4), ACK(0, 1), RECEIVED(4, 0, 0),
 		ASK(SEND_ONLY, .payload_bytes = 4), ACK(0, 1), QUIET } },
-	{ "duplicate WRITE does not write", .step = {
+	{ "duplicate WRITE is not executed", .step = {
 		ASK_WRITE(0, 0, 8), ACK(0, 1), CLEAR(0, 8), ASK_WRITE(0, 0, 8), ACK(0, 1),
 		WORD(0) } },
-	{ "duplicate atomic is answered from memory", .step = {
+	{ "duplicate atomic is answered from its resource", .step = {
 		SET_WORD(5), ASK(FETCH_ADD, .swap_add = 1), ATOMIC(0, 5),
 		ASK(FETCH_ADD, .swap_add = 1), ATOMIC(0, 5), WORD(6), ASK(CMP_SWAP), QUIET } },
-	{ "duplicate READ may ask for the rest", .step = {
+	{ "duplicate READ may request the rest", .step = {
 		ASK_READ(0, 0, 3 * MTU), SENT(3), FORGET, ASK_READ(0, 0, 3 * MTU),
 		RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_MIDDLE, 1, MTU, MTU),
 		RESPONSE(READ_LAST, 2, 2 * MTU, MTU), ASK_READ(1, MTU, 2 * MTU),
 		RESPONSE(READ_FIRST, 1, MTU, MTU), RESPONSE(READ_LAST, 2, 2 * MTU, MTU), QUIET } },
 	/* Also up to the end of the last packet */
-	{ "duplicate READ may ask for a part, and for the rest then", .step = {
+	{ "duplicate READ may request a part, then the rest", .step = {
 		ASK_READ(0, 0, 3 * MTU), FORGET, ASK_READ(0, 0, MTU + 4),
 		RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_LAST, 1, MTU, 4), QUIET,
 		ASK_READ(1, MTU, 2 * MTU), RESPONSE(READ_FIRST, 1, MTU, MTU),
 		RESPONSE(READ_LAST, 2, 2 * MTU, MTU), QUIET } },
-	{ "duplicate READ is answered by its own key", .step = {
+	{ "duplicate READ is answered with its own key", .step = {
 		ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU),
 		ASK(READ_REQUEST, .length = MTU, .rkey_xor = 0x100000), NAK(0, NAK_ACCESS),
 		STATE(RTS) } },
 	/* 9.7.4.1.3: it must lie inside the original one, at the same place */
-	{ "duplicate READ of something else is dropped", .step = {
+	{ "duplicate READ of another range is dropped", .step = {
 		ASK_READ(0, 0, 2 * MTU), FORGET, ASK_READ(0, 0, 3 * MTU), SENT(0),
 		ASK_READ(0, 8, MTU), SENT(0), ASK_READ(1, 0, MTU), SENT(0),
 		ASK_READ(1, MTU, 2 * MTU), SENT(0), ASK_READ(-1, 0, MTU), SENT(0),
@@ -329,12 +329,12 @@ static const struct course courses[] = {
 		ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU), ASK(WRITE_ONLY, .psn = 2),
 		NAK(1, NAK_PSN), ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU) } },
 	/* Only a peer that is wrong about PSNs sends it */
-	{ "request under the PSN of a response is not held", .step = {
+	{ "request with the PSN of a response is not held", .step = {
 		ASK(WRITE_ONLY, .psn = 2), NAK(0, NAK_PSN), ASK_READ(0, 0, 3 * MTU), SENT(3),
 		FORGET, ASK(WRITE_ONLY, .psn = 3), ACK(3, 2), QUIET } },
 
 	/* Delayed answers */
-	{ "fatal NAK stands behind earlier answers", .step = {
+	{ "fatal NAK is sent after earlier answers", .step = {
 		PAUSE, ASK_READ(0, 0, 2 * MTU), ASK(WRITE_ONLY, .psn = 2, .length = 8,
 						.payload_bytes = 8, .rkey_xor = 0xbad00),
 		/* Neither later packets nor a duplicate change the answer */
@@ -342,100 +342,100 @@ static const struct course courses[] = {
 		ASK(FETCH_ADD, .psn = 2, .va = 4), QUIET, STATE(RTS),
 		RESUME, RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_LAST, 1, MTU, MTU),
 		NAK(2, NAK_ACCESS), STATE(ERR) } },
-	{ "duplicate does not take the place of a NAK", .step = {
+	{ "duplicate does not replace a pending NAK", .step = {
 		GO_BACK, ASK(WRITE_ONLY), ACK(0, 1), PAUSE, ASK(WRITE_ONLY, .psn = 2),
 		ASK(WRITE_ONLY), RESUME, NAK(1, NAK_PSN), QUIET } },
 	/* The NAK would cost the requester a retry, and there is no gap any more */
-	{ "NAK of a gap that is filled is withdrawn", .step = {
+	{ "pending NAK is withdrawn if the gap is filled", .step = {
 		PAUSE, ASK(WRITE_ONLY), ASK(WRITE_ONLY, .psn = 2),
 		ASK(WRITE_ONLY, .psn = 1, .no_ack = true),
 		ASK(WRITE_ONLY, .psn = 2, .no_ack = true), RESUME,
 		/* The ACK that the second packet had requested, for all of them */
 		ACK(2, 3), QUIET, ASK(WRITE_ONLY, .psn = 4), NAK(3, NAK_PSN) } },
-	{ "RNR NAK is withdrawn when the message has its buffer", .step = {
+	{ "pending RNR NAK is withdrawn if a receive is posted", .step = {
 		PAUSE, ASK(SEND_ONLY), POST(1), ASK(SEND_ONLY, .no_ack = true),
 		RECEIVED(0, 0, 0), RESUME, ACK(-1, 1), QUIET } },
-	{ "gap behind a message that had no buffer is reported", .step = {
+	{ "gap after an RNR NAK is reported", .step = {
 		ASK(SEND_ONLY), NAK(0, RNR), POST(1), ASK(SEND_ONLY), ACK(0, 1),
 		ASK(WRITE_ONLY, .psn = 2), NAK(1, NAK_PSN) } },
 	/* One of three receives is left after the second message, as the ACK says */
-	{ "ACK promises no receive twice", .step = {
+	{ "ACK advertises no receive twice", .step = {
 		POST(3), PAUSE, ASK(SEND_ONLY), ASK(SEND_ONLY, .psn = 1, .no_ack = true), RESUME,
 		NAK(0, 1), MSN(2) } },
-	{ "response makes an older ACK superfluous", .step = {
+	{ "response replaces an older ACK", .step = {
 		PAUSE, ASK(WRITE_ONLY), ASK_READ(1, 0, 2 * MTU), RESUME,
 		RESPONSE(READ_FIRST, 1, 0, MTU), RESPONSE(READ_LAST, 2, MTU, MTU), QUIET,
 		/* A newer ACK is sent after the responses */
 		PAUSE, ASK_READ(3, 0, 2 * MTU), ASK(WRITE_ONLY, .psn = 5), RESUME,
 		RESPONSE(READ_FIRST, 3, 0, MTU), RESPONSE(READ_LAST, 4, MTU, MTU), ACK(5, 4) } },
-	{ "repeated answer is no request of the peer", .resources = 1, .step = {
+	{ "replayed response does not count as a request", .resources = 1, .step = {
 		ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU), PAUSE, ASK_READ(0, 0, MTU),
 		ASK_READ(1, 0, MTU), QUIET, RESUME, RESPONSE(READ_ONLY, 0, 0, MTU),
 		RESPONSE(READ_ONLY, 1, 0, MTU), STATE(RTS) } },
 	/* Then the new one has to wait, and is repeated by the peer */
-	{ "repeated answers leave no room for a request", .resources = 1, .step = {
+	{ "replayed responses use up responder resources", .resources = 1, .step = {
 		ASK_READ(0, 0, MTU), ASK_READ(1, 0, MTU), FORGET, PAUSE, ASK_READ(0, 0, MTU),
 		ASK_READ(1, 0, MTU), ASK_READ(2, 0, MTU), COUNT(RX_DROPPED_NO_RESOURCE, 1),
 		RESUME, RESPONSE(READ_ONLY, 0, 0, MTU), RESPONSE(READ_ONLY, 1, 0, MTU), QUIET,
 		ASK_READ(2, 0, MTU), RESPONSE(READ_ONLY, 2, 0, MTU), STATE(RTS) } },
 	/* Even a peer that has lost nothing may request this; the first answer is sent in full */
-	{ "rest of a READ does not shorten an answer that waits", .step = {
+	{ "request for the rest of a READ does not shorten a pending response", .step = {
 		PAUSE, ASK_READ(0, 0, 3 * MTU), ASK_READ(2, 2 * MTU, MTU), RESUME,
 		RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_MIDDLE, 1, MTU, MTU),
 		RESPONSE(READ_LAST, 2, 2 * MTU, MTU), QUIET,
 		/* After that, the rest may be requested */
 		ASK_READ(2, 2 * MTU, MTU), RESPONSE(READ_ONLY, 2, 2 * MTU, MTU), QUIET } },
 	/* The peer has had the first answer, and has since revoked the right to the memory */
-	{ "repeated answer without its key ends nothing", .step = {
+	{ "replayed response with an invalid key does not fail the QP", .step = {
 		POST(1), ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU), PAUSE,
 		ASK_READ(0, 0, MTU), ASK(SEND_ONLY_INV, .psn = 1), RESUME, NAK(0, NAK_ACCESS),
 		ACK(1, 2), STATE(RTS) } },
 
-	{ "reset forgets READs that were answered", .step = {
+	{ "RESET clears answered READs", .step = {
 		ASK_READ(0, 0, MTU), FORGET, MOVE(RESET), BRING_UP, ASK(WRITE_ONLY), ACK(0, 1),
 		ASK_READ(0, 0, MTU), QUIET } },
-	{ "reset forgets a fault that has yet to be reported", .step = {
+	{ "RESET clears a fault not reported yet", .step = {
 		PAUSE, ASK_READ(0, 0, MTU), ASK(WRITE_ONLY, .psn = 1, .length = 8,
 						.payload_bytes = 8, .rkey_xor = 0xbad00),
 		MOVE(RESET), BRING_UP, RESUME, QUIET, ASK(WRITE_ONLY), ACK(0, 1) } },
-	{ "reset forgets the message and its buffer", .step = {
+	{ "RESET clears the message and its receive request", .step = {
 		POST(1), ASK(WRITE_ONLY), ACK(0, 1), PART(SEND_FIRST, 1, MTU), ACK(1, 1),
 		MOVE(RESET), BRING_UP, POST(1), ASK(SEND_ONLY, .payload_bytes = 9), ACK(0, 1),
 		DONE(2, SUCCESS), STATE(RTS) } },
 
 	/* Without acknowledgements */
-	{ "UC loses the message with a gap", .type = IB_QPT_UC, .region = NONE, .step = {
+	{ "UC drops a message with a gap", .type = IB_QPT_UC, .region = NONE, .step = {
 		POST(1), ASK(UC | SEND_FIRST, .payload_bytes = MTU),
 		ASK(UC | SEND_LAST, .psn = 2, .payload_bytes = 8), QUIET,
 		ASK(UC | SEND_ONLY, .psn = 3, .payload_bytes = 9), SENT(0), RECEIVED(9, 0, 0),
 		STATE(RTS) } },
 	/* 9.8.2.2.2 */
-	{ "UC loses the message that another one follows", .type = IB_QPT_UC, .region = NONE,
+	{ "UC drops an unfinished message if another begins", .type = IB_QPT_UC, .region = NONE,
 	  .step = {
 		POST(1), ASK(UC | SEND_FIRST, .payload_bytes = MTU),
 		ASK(UC | SEND_ONLY, .psn = 1, .payload_bytes = 9), RECEIVED(9, 0, 0),
 		ASK(UC | SEND_LAST, .psn = 2, .payload_bytes = 8), QUIET,
 		COUNT(RX_DROPPED_BAD_SEQUENCE, 1), STATE(RTS) } },
-	{ "UC refuses in silence", .type = IB_QPT_UC, .access = IB_ACCESS_LOCAL_WRITE, .step = {
+	{ "UC drops a bad request", .type = IB_QPT_UC, .access = IB_ACCESS_LOCAL_WRITE, .step = {
 		CLEAR(0, 8), ASK(UC | WRITE_ONLY, .length = 8, .payload_bytes = 8),
 		ASK(UC | SEND_ONLY, .psn = 1), QUIET, WORD(0), STATE(RTS),
 		COUNT(OUT_OF_SEQUENCE, 0) } },
 	/* The receiver's own fault: only its user is informed */
-	{ "UC fails by a receive with a wrong key", .type = IB_QPT_UC, .region = NONE, .step = {
+	{ "UC fails on a receive with a wrong key", .type = IB_QPT_UC, .region = NONE, .step = {
 		POST_BAD, ASK(UC | SEND_ONLY, .payload_bytes = 8), DONE(1, LOC_PROT_ERR),
 		SENT(0), STATE(ERR), ASK(UC | SEND_ONLY, .psn = 1), COUNT(RX_PACKETS, 1) } },
-	{ "UD fails by a receive with a wrong key", .type = IB_QPT_UD, .region = NONE, .step = {
+	{ "UD fails on a receive with a wrong key", .type = IB_QPT_UD, .region = NONE, .step = {
 		POST_BAD, DATAGRAM(TEST_QKEY, 8), DONE(1, LOC_PROT_ERR), SENT(0),
 		STATE(ERR) } },
 
 	/* It reads the memory's current contents */
-	{ "duplicate READ needs the right to read", .step = {
+	{ "duplicate READ needs remote read access", .step = {
 		ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU), ASK_READ(0, 0, MTU),
 		RESPONSE(READ_ONLY, 0, 0, MTU), RIGHTS(IB_ACCESS_REMOTE_WRITE), ASK_READ(0, 0, MTU),
 		SENT(0), STATE(RTS) } },
 
 	/* Datagrams: they cannot stop the queue, as anyone may send them */
-	{ "datagram comes with its GRH", .type = IB_QPT_UD, .region = NONE, .step = {
+	{ "datagram is delivered with its GRH", .type = IB_QPT_UD, .region = NONE, .step = {
 		POST(1), DATAGRAM(TEST_QKEY, 21), RECEIVED(40 + 21, UD_FLAGS, 0), GRH,
 		PAYLOAD(BUFFER_OFFSET + 40, 21), SENT(0) } },
 	{ "datagram that does not fit is dropped", .type = IB_QPT_UD, .region = NONE, .step = {

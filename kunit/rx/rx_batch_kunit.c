@@ -36,7 +36,7 @@ static const struct id_case {
 	{ "a rule that changes", 5, { 0, 1, 2, 3, 4 }, { 0, 1, 2, 0, 0 }, 0x1f },
 	{ "GRO over lost packets of several QPs", 5, { 0, 40, 7, 90, 8 },
 	  { 0, 1, 3, 8, 9 }, 0x1f },
-	{ "more lost than are looked for", 4, { 0, 40, 12, 90 }, { 0, 1, 7, 3 }, 0xb },
+	{ "more packets lost than are searched for", 4, { 0, 40, 12, 90 }, { 0, 1, 7, 3 }, 0xb },
 	{ "no rule", 4, { 0, 1, 2, 3 }, { 0, 9, 11, 3 }, 0x9 },
 };
 KUNIT_ARRAY_PARAM_DESC(id, id_cases, desc);
@@ -152,12 +152,12 @@ static const struct ahead_case {
 	u8 to[8];		/* index of the QP of each packet */
 	bool known;		/* each but the first is looked up before its turn */
 } ahead_cases[] = {
-	{ "each to another", { 0, 1, 2, 0, 1, 2, 0, 1 }, true },
-	{ "two take turns", { 0, 1, 0, 1, 0, 1, 0, 1 } },
-	{ "several to one", { 0, 0, 0, 1, 1, 0, 0, 2 } },
-	{ "some to nobody", { NOBODY, 0, NOBODY, 1, NOBODY, NOBODY, 2, 0 } },
-	{ "one that is no packet", { 0, FAULT, 1, 2, 0, 1, 2, 0 } },
-	{ "several that are none", { 1, 2, FAULT, FAULT, FAULT, 0, 2, 1 } },
+	{ "each to another QP", { 0, 1, 2, 0, 1, 2, 0, 1 }, true },
+	{ "two QPs alternate", { 0, 1, 0, 1, 0, 1, 0, 1 } },
+	{ "several to one QP", { 0, 0, 0, 1, 1, 0, 0, 2 } },
+	{ "some to no QP", { NOBODY, 0, NOBODY, 1, NOBODY, NOBODY, 2, 0 } },
+	{ "one malformed packet", { 0, FAULT, 1, 2, 0, 1, 2, 0 } },
+	{ "several malformed packets", { 1, 2, FAULT, FAULT, FAULT, 0, 2, 1 } },
 	{ "one packet", { 2, END, END, END, END, END, END, END } },
 	{ "two packets", { 2, 1, END, END, END, END, END, END } },
 };
@@ -328,21 +328,21 @@ static ACT(do_arrive, arrive(b))
 #define GOT		RECEIVED(BYTES, 0, 0)
 
 static const struct course courses[] = {
-	{ "packets of one QP are acknowledged once", .step = {
+	{ "packets of one QP get one ACK", .step = {
 		POST(4), NEXT(0), NEXT(1), NEXT(2), NEXT(3), ARRIVE, GOT, GOT, GOT, GOT, PENDING,
 		SENT(1), COUNT(RX_PACKETS, 4) } },
-	{ "damaged packet is as good as lost", .step = {
+	{ "damaged packet counts as lost", .step = {
 		POST(4), NEXT(0), SPOILT(1), NEXT(2), NEXT(3), ARRIVE,
 		COUNT(RX_ICRC_ENCAPSULATED, 1), COUNT(OUT_OF_SEQUENCE, 2), NEXT(1), NEXT(2),
 		NEXT(3), ARRIVE, GOT, GOT, GOT, GOT, PENDING } },
-	{ "what is no packet is passed over", .step = {
+	{ "malformed packet is skipped", .step = {
 		POST(2), NEXT(0), NOISE, NEXT(1), NOISE, ARRIVE, GOT, GOT, PENDING,
 		COUNT(RX_DROPPED_TRUNCATED, 2) } },
 	/* With bytes of the payload as AETH; the QP's own PSNs begin with 0 */
-	{ "answers and CNPs in between are no requests", .step = {
+	{ "responses and CNPs in between are no requests", .step = {
 		SENDS(4), POST(2), NEXT(0), OTHER(ACKNOWLEDGE, -FIRST_PSN, 4), NEXT(1),
 		OTHER(CNP, 0, 16), ARRIVE, GOT, DONE(4, SUCCESS), GOT, COUNT(RP_CNP_IGNORED, 1) } },
-	{ "packet of another host is not for the QP", .step = {
+	{ "packet of another host is dropped", .step = {
 		POST(2), NEXT(0), FOREIGN(1), ARRIVE, GOT, PENDING,
 		COUNT(RX_DROPPED_NOT_FOR_US, 1) } },
 	{ "list without packets is harmless", .step = { ARRIVE, PENDING } },

@@ -188,7 +188,7 @@ static const struct queue_case {
 	{ "long path",			2000,	2000,	false },
 	{ "long path, short queue",	2000,	2400,	false },
 	{ "long path, full queue",	2000,	2600,	true },
-	{ "queue that was full at first", 15000, 15000, true },
+	{ "queue full from the start", 15000, 15000, true },
 };
 KUNIT_ARRAY_PARAM_DESC(queue, queue_cases, desc);
 

@@ -188,17 +188,17 @@ static ACT(do_remove, test_hca_remove(b->hca))
 
 static const struct course courses[] = {
 	/* The second request resets the number of QPs that were last served on this CPU */
-	{ "request after a pause leaves at once", .step = {
+	{ "request after a pause is sent at once", .step = {
 		BH_OFF, FIRST, SENT(1), MORE(1), BH_ON, AFTER_A_GAP, AFTER_A_GAP } },
-	{ "requests behind it wait for a softirq", .step = {
+	{ "later requests wait for a softirq", .step = {
 		BH_OFF, FIRST, MORE(3), SO_FAR(1), BH_ON, SENT(4) } },
-	{ "poll of an empty queue lets them leave", .step = { FIRST, MORE(3), PENDING, SENT(4) } },
+	{ "poll of an empty CQ sends them", .step = { FIRST, MORE(3), PENDING, SENT(4) } },
 	/* A user that has polled all completions is not in a burst, however soon it posts */
-	{ "request after the last completion leaves at once", .step = {
+	{ "request after the last completion is sent at once", .step = {
 		FIRST, GIVE_ALL, BH_OFF, MORE(1), SENT(2), MORE(1), SO_FAR(2), BH_ON, SENT(3) } },
 	{ "full block of them does not wait", .step = {
 		OPEN_WINDOW, BH_OFF, FIRST, MORE(31), SO_FAR(1), MORE(1), SENT(33), BH_ON } },
-	{ "none waits where that is switched off", .step = {
+	{ "none waits if doorbell_gap_ns is 0", .step = {
 		GAP(0), BH_OFF, MORE(4), SENT(4), BH_ON } },
 	{ "request in a burst to a QP in ERR is flushed at once", .step = {
 		FIRST, MOVE(ERR), DONE(0, WR_FLUSH_ERR), BH_OFF, MORE(1),

@@ -60,7 +60,7 @@ static const struct rate_case {
 	{ "first CNP halves the rate", {
 		{ TARGET, 2 * FIRST }, { CNP, 0, 1, CUT(FIRST), FIRST, 1023 } } },
 	/* The rate has not increased since the first CNP, so it recovers to the original one */
-	{ "CNPs in a row are one", {
+	{ "CNPs within a period count once", {
 		{ CNP, 0, 1 }, { IGNORED, 0, 50, CUT(FIRST) },
 		{ CNP, 0, 51, CUT(CUT(FIRST)), FIRST } } },
 	/*
@@ -95,31 +95,31 @@ static const struct rate_case {
 		{ CNP }, { SENT, 15 * PACKET }, { TIME, 0, 2300, CUT(FIRST) }, { SENT, PACKET },
 		{ TIME, 0, 2300, HALF_BACK, .stage = 1 }, { TIME, 0, 2600, HALF_BACK } } },
 	/* At the rate after many CNPs, 16 packets take long */
-	{ "increase does not wait for ever", {
+	{ "increase waits for packets at most 8 periods", {
 		{ CNP }, { TIME, 0, 2399, CUT(FIRST) },
 		{ TIME, 0, 2400, HALF_BACK, .stage = 1 } } },
 
-	{ "increase begins anew with a CNP", {
+	{ "CNP restarts the increase by time", {
 		{ CNP }, { TIME, 0, 2400, HALF_BACK, .stage = 1 },
 		{ CNP, 0, 2401, 0, HALF_BACK, .stage = ZERO } } },
 	/* Additive increase: it would be hyper if bytes before the CNP counted */
-	{ "increase by bytes begins anew with a CNP", {
+	{ "CNP restarts the increase by bytes", {
 		{ SENT, BYTE_RESET, 0, FIRST + 2500 }, { CNP, 0, 1, 0, FIRST + 2500 },
 		{ PASS, 0, 301, 0, FIRST + 2500 + 5000 } } },
-	{ "bytes before a CNP lead to no increase behind it", {
+	{ "bytes before a CNP do not count", {
 		{ SENT, BYTE_RESET - 1, 0, FIRST }, { CNP, 0, 1 }, { SENT, 1, 0, CUT(FIRST) },
 		{ SENT, BYTE_RESET - 2, 0, CUT(FIRST) }, { SENT, 1, 0, HALF_BACK } } },
-	{ "nor does time before it", { { CNP, 0, 2000 }, { TIME, 0, 2400, CUT(FIRST) } } },
-	{ "nor packets", {
+	{ "time before a CNP does not count", { { CNP, 0, 2000 }, { TIME, 0, 2400, CUT(FIRST) } } },
+	{ "packets before a CNP do not count", {
 		{ SENT, 16 * PACKET }, { CNP, 0, 1 }, { TIME, 0, 301, CUT(FIRST) } } },
-	{ "CNP leaves a share", { { CNP, 0, 1, FIRST / 5 * 4 } }, .min_dec_fac = 80 },
+	{ "CNP leaves rp_min_dec_fac", { { CNP, 0, 1, FIRST / 5 * 4 } }, .min_dec_fac = 80 },
 
-	{ "rate that is not used is not what is reduced", {
+	{ "CNP reduces from the rate in use", {
 		{ USED, 0, 0, FIRST }, { USED, FIRST / 8, 0, FIRST },
 		{ USED, 25000, 0, 200000, 200000 }, { CNP, 0, 1, CUT(200000) },
 		{ USED, 1, 0, 10000 } } },
-	{ "but for the least", { { USED, 1, 0, 300000 } }, .min_rate = 300 },
-	{ "no rate is above the most", {
+	{ "but not below rp_min_rate", { { USED, 1, 0, 300000 } }, .min_rate = 300 },
+	{ "rate is limited by rp_max_rate", {
 		{ TIME, 0, 0, 1000000 }, { PASS, 0, 1000000, 1000000 }, { MOST, 100 },
 		{ PASS, 0, 1000001, 100000 }, { TAKES, 12500, 1000 } }, .max_rate = 1000 },
 };

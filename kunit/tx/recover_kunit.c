@@ -52,93 +52,93 @@ struct recover_case {
 #define NEWEST	30
 
 static const struct recover_case recover_cases[] = {
-	{ "the first loss: nothing new until the peer has answered", ONE, UNKNOWN, false, {
+	{ "first loss: no new packets until the peer answers", ONE, UNKNOWN, false, {
 		{ NAK, 10, 0, REPEAT } } },
-	{ "who acknowledges more than was repeated holds", ONE, HOLDS, true, {
+	{ "ACK beyond the retransmission: the peer holds", ONE, HOLDS, true, {
 		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING } } },
-	{ "all that had been sent then has arrived", FLOW, HOLDS, true, {
+	{ "ACK of all that was sent: recovered", FLOW, HOLDS, true, {
 		{ NAK, 10, 0, REPEAT }, { ACK, 30, 20, NOTHING } } },
-	{ "who acknowledges just that drops", BACK, DROPS, true, {
+	{ "ACK of just the retransmission: the peer drops", BACK, DROPS, true, {
 		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND } } },
-	{ "a peer that drops gets all again", BACK, DROPS, true, {
+	{ "peer that drops: go back at once", BACK, DROPS, true, {
 		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND }, { ACK, 30, 60, NOTHING },
 		{ NAK, 30, 100, REWIND } } },
-	{ "after 10 ms it is tried again", ONE, UNKNOWN, false, {
+	{ "peer that drops is tried again after 10 ms", ONE, UNKNOWN, false, {
 		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND }, { ACK, 30, 60, NOTHING },
 		{ NAK, 30, 10019, REWIND }, { NAK, 31, 10020, REPEAT } } },
-	{ "and if it holds by then, 10 ms after it drops again", ONE, UNKNOWN, false, {
+	{ "and, if it held then, 10 ms after it drops again", ONE, UNKNOWN, false, {
 		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND }, { NAK, 12, 10020, REPEAT },
 		{ ACK, 15, 10030, NOTHING }, { NAK, 15, 10031, REPEAT },
 		{ ACK, 16, 10040, REWIND }, { NAK, 17, 10060, REPEAT } } },
 	{ "the last packet was lost", FLOW, UNKNOWN, true, {
 		{ NAK, 29, 0, REPEAT }, { ACK, 30, 20, NOTHING } } },
-	{ "a peer that held is short of memory", BACK, UNKNOWN, true, {
+	{ "peer that held drops once", BACK, UNKNOWN, true, {
 		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING }, { NAK, 15, 21, REPEAT },
 		{ ACK, 16, 40, REWIND } } },
-	{ "a NAK from before the repeat", ONE, UNKNOWN, false, {
+	{ "NAK from before the retransmission is ignored", ONE, UNKNOWN, false, {
 		{ NAK, 10, 0, REPEAT }, { NAK, 10, 39, NOTHING } } },
-	{ "what was repeated is lost again", ONE, UNKNOWN, false, {
+	{ "retransmission is lost", ONE, UNKNOWN, false, {
 		{ NAK, 10, 0, REPEAT }, { NAK, 10, 40, REPEAT } } },
-	{ "and again: now twice as long is waited", ONE, UNKNOWN, false, {
+	{ "retransmission is lost twice: the wait doubles", ONE, UNKNOWN, false, {
 		{ NAK, 10, 0, REPEAT }, { NAK, 10, 40, REPEAT }, { NAK, 10, 119, NOTHING },
 		{ NAK, 10, 120, REPEAT } } },
-	{ "answers to repeats that take longer than the round trip", ONE, HOLDS, true, {
+	{ "retransmissions are answered later than a round trip", ONE, HOLDS, true, {
 		{ NAK, 10, 0, REPEAT }, { ACK, 15, 50, NOTHING }, { NAK, 15, 50, REPEAT },
 		{ NAK, 15, 149, NOTHING }, { NAK, 15, 150, REPEAT } } },
-	{ "answers to repeats that take less: the repeat was lost", ONE, HOLDS, true, {
+	{ "retransmissions are answered sooner than a round trip", ONE, HOLDS, true, {
 		{ NAK, 10, 0, REPEAT }, { ACK, 15, 5, NOTHING }, { NAK, 15, 5, REPEAT },
 		{ NAK, 15, 24, NOTHING }, { NAK, 15, 25, REPEAT } } },
 	{ "one gap after the other", ONE, HOLDS, true, {
 		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING }, { NAK, 15, 20, REPEAT },
 		{ ACK, 20, 40, NOTHING }, { NAK, 20, 40, REPEAT } } },
-	{ "many in a row: what is behind them is missing, too", BACK, UNKNOWN, true, {
+	{ "consecutive losses on a long path: go back", BACK, UNKNOWN, true, {
 		{ NAK, 10, 0, REPEAT }, { NAK, 11, 20, REPEAT }, { NAK, 12, 40, REPEAT },
 		{ NAK, 13, 60, REWIND } }, 500 },
-	{ "many in a row on a short path: one after the other", ONE, UNKNOWN, false, {
+	{ "consecutive losses on a short path: one by one", ONE, UNKNOWN, false, {
 		{ NAK, 10, 0, REPEAT }, { NAK, 11, 20, REPEAT }, { NAK, 12, 40, REPEAT },
 		{ NAK, 13, 60, REPEAT }, { NAK, 14, 80, REPEAT } }, 499 },
-	{ "nothing is heard", ONE, UNKNOWN, false, { { PROBE, 10, 0, REPEAT } } },
-	{ "nothing is heard of what was repeated", BACK, UNKNOWN, true, {
+	{ "probe", ONE, UNKNOWN, false, { { PROBE, 10, 0, REPEAT } } },
+	{ "second probe: go back", BACK, UNKNOWN, true, {
 		{ PROBE, 10, 0, REPEAT }, { PROBE, 10, 1000, REWIND } } },
-	{ "nothing is heard from a peer that holds", ONE, HOLDS, true, {
+	{ "second probe to a peer that holds: one packet", ONE, HOLDS, true, {
 		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING }, { PROBE, 15, 300, REPEAT },
 		{ PROBE, 15, 600, REPEAT } } },
-	{ "a READ is answered that was repeated, and none behind it", BACK, DROPS, true, {
+	{ "only the retransmitted READ is answered: the peer drops", BACK, DROPS, true, {
 		{ NAK, 10, 0, REPEAT }, { DATA, 11, 20, NOTHING }, { PROBE, 11, 900, REWIND } } },
-	{ "once by a peer that seemed to hold", ONE, UNKNOWN, false, {
+	{ "the same from a peer that held", ONE, UNKNOWN, false, {
 		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING }, { NAK, 15, 40, REPEAT },
 		{ DATA, 16, 60, NOTHING }, { PROBE, 16, 900, REPEAT } } },
-	{ "a response is missing, and is asked for once", ONE, UNKNOWN, true, {
+	{ "missing response is requested once", ONE, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { AHEAD, 12, 1, NOTHING, 10 },
 		{ AHEAD, 29, 90, NOTHING, 10 } } },
-	{ "a later request is answered first: lost again", ONE, UNKNOWN, true, {
+	{ "response to a later request: the request was lost", ONE, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { AHEAD, 30, 40, REPEAT, 10 } } },
-	{ "the same answer goes on behind it: lost again", ONE, UNKNOWN, true, {
+	{ "duplicate response after the gap: the response was lost", ONE, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { TWICE, 11, 30, REPEAT, 10 } } },
-	{ "and the rest of that answer says nothing new", ONE, UNKNOWN, true, {
+	{ "further duplicates of that response are ignored", ONE, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { TWICE, 11, 3, REPEAT, 10 },
 		{ TWICE, 12, 4, NOTHING, 10 }, { TWICE, 13, 5, NOTHING, 10 } } },
-	{ "others behind it are asked for at once, and not again", ONE, UNKNOWN, true, {
+	{ "later missing responses are requested at once, and once", ONE, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 32, 1, NOTHING, 24 },
 		{ DATA, 24, 30, NOTHING }, { AHEAD, 23, 31, NOTHING, 24 },
 		{ AHEAD, 33, 32, REPEAT, 32 } } },
-	{ "one of them is answered first: lost again, what is behind is not", ONE, UNKNOWN, true, {
+	{ "one of those is answered first: those before it were lost", ONE, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 32, 1, NOTHING, 24 },
 		{ TWICE, 25, 30, REPEAT, 10 }, { TWICE, 26, 31, NOTHING, 10 },
 		{ DATA, 27, 40, NOTHING }, { AHEAD, 26, 41, NOTHING, 27 } } },
-	{ "what is before that is", ONE, UNKNOWN, true, {
+	{ "earlier ones were lost", ONE, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 32, 1, NOTHING, 24 },
 		{ TWICE, 25, 30, REPEAT, 10 }, { DATA, 20, 40, NOTHING },
 		{ AHEAD, 19, 41, REPEAT, 20 }, { DATA, 28, 60, NOTHING },
 		{ AHEAD, 27, 61, NOTHING, 28 } } },
-	{ "a NAK does not have them asked for again", ONE, HOLDS, true, {
+	{ "NAK does not request them again", ONE, HOLDS, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 32, 1, NOTHING, 24 },
 		{ DATA, 20, 10, NOTHING }, { NAK, 20, 11, REPEAT }, { DATA, 24, 20, NOTHING },
 		{ AHEAD, 23, 21, NOTHING, 24 } } },
-	{ "it goes on until the last of them has come", ONE, UNKNOWN, true, {
+	{ "recovery continues until the last of them arrives", ONE, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 48, 1, NOTHING, 40 },
 		{ DATA, 40, 30, NOTHING }, { AHEAD, 39, 31, NOTHING, 40 } } },
-	{ "and no longer", FLOW, UNKNOWN, true, {
+	{ "recovery ends with the last of them", FLOW, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 48, 1, NOTHING, 40 },
 		{ DATA, 48, 30, NOTHING } } },
 	{ "the next response is missing", ONE, UNKNOWN, true, {
@@ -322,19 +322,19 @@ struct wait_case {
 #define US(n)	((n) * (u64)NSEC_PER_USEC)
 
 static const struct wait_case wait_cases[] = {
-	{ "nothing is known", 0, 0, false, 0, 0, US(67000), US(4000) },
+	{ "nothing measured", 0, 0, false, 0, 0, US(67000), US(4000) },
 	{ "not longer than the ACK timeout", 0, 0, false, 0, 0, US(2000), US(2000) },
 	{ "a short path", 20000, 5000, false, 0, 0, US(67000), US(1000) },
 	{ "a short path that loses", 20000, 5000, true, 0, 0, US(67000), US(200) },
 	{ "twice as long", 20000, 5000, true, 0, 1, US(67000), US(400) },
-	{ "again and again", 20000, 5000, true, 0, 5, US(67000), US(6400) },
+	{ "doubled up to 5 times", 20000, 5000, true, 0, 5, US(67000), US(6400) },
 	{ "up to the ACK timeout", 20000, 5000, true, 0, 255, US(67000), US(67000) },
 	{ "a long path", US(2000), US(100), true, 0, 0, US(67000), US(4000) },
 	{ "a path that varies", US(2000), US(900), false, 0, 0, US(67000), US(5600) },
-	{ "answers were quicker than a full window", US(200), US(100), true, US(90), 0,
+	{ "answers arrive sooner than a full window", US(200), US(100), true, US(90), 0,
 	  US(67000), US(360) },
-	{ "much quicker, twice in vain", US(200), US(100), true, US(9), 2, US(67000), US(800) },
-	{ "and slower", US(20), US(5), true, US(900), 0, US(67000), US(200) },
+	{ "much sooner, after two probes", US(200), US(100), true, US(9), 2, US(67000), US(800) },
+	{ "later than a full window", US(20), US(5), true, US(900), 0, US(67000), US(200) },
 	{ "a full queue", US(900), US(100), true, US(9), 0, US(67000), US(1800) },
 };
 KUNIT_ARRAY_PARAM_DESC(wait, wait_cases, desc);

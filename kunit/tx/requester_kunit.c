@@ -418,31 +418,31 @@ static const struct course courses[] = {
 		WR(IB_WR_ATOMIC_FETCH_AND_ADD, 8, .compare = 7), LEFT(FETCH_ADD, 1),
 		OPERAND(12, 7) } },
 	/* A WRITE without immediate consumes no receive request */
-	{ "solicited is said by the last packet", .step = {
+	{ "last packet has the solicited bit", .step = {
 		WR(IB_WR_SEND, 2 * MTU, .flags = IB_SEND_SOLICITED), LEFT(SEND_FIRST, 0),
 		SOLICITED(false), LEFT(SEND_LAST, 1), SOLICITED(true),
 		WR(IB_WR_RDMA_WRITE, 2 * MTU, .flags = IB_SEND_SOLICITED), LEFT(WRITE_FIRST, 2),
 		LEFT(WRITE_LAST, 3), SOLICITED(false) } },
-	{ "requester of another state is silent", .step = {
+	{ "requester sends nothing in other states", .step = {
 		MOVE(SQD), SENDS(8), SENT(0), PENDING, MOVE(RTS), SENT(1), MOVE(ERR), SENDS(9),
 		SENT(1), DONE(8, WR_FLUSH_ERR), DONE(9, WR_FLUSH_ERR) } },
 	/* Half of all PSNs. The later request has arrived, but not the READ's last responses */
-	{ "longest READ waits for its last responses", .step = {
+	{ "longest READ completes with its last response", .step = {
 		OPEN_WINDOW, READS(1U << 31), FORGET, ALL_BUT(32), SENDS(1),
 		ASKED(0x800000 - 32, 32 * MTU), LEFT(SEND_ONLY, 0x800000),
 		ANSWER(0x800000, NO_CREDITS, 2), PENDING, ASKED(0x800000 - 32, 32 * MTU) } },
-	{ "unreliable requests complete when sent", .type = IB_QPT_UC, .step = {
+	{ "UC and UD requests complete when sent", .type = IB_QPT_UC, .step = {
 		WRITES(3 * MTU), SENT(3), DONE_AS(3 * MTU, RDMA_WRITE) } },
 	/* A flush runs in portions; new requests may be posted before the last one */
-	{ "what waited before SQE is flushed, not sent", .type = IB_QPT_UC, .step = {
+	{ "requests pending in SQE are flushed, not sent", .type = IB_QPT_UC, .step = {
 		MOVE(SQD), SENDS(0), SENDS(1), FAIL(SQE), MOVE(RTS), SENT(0),
 		DONE(0, WR_FLUSH_ERR), DONE(1, WR_FLUSH_ERR), SENDS(2), SENT(1),
 		DONE(2, SUCCESS) } },
-	{ "bad request fails behind what is sent with it", .type = IB_QPT_UC, .step = {
+	{ "invalid request fails after those before it", .type = IB_QPT_UC, .step = {
 		MOVE(SQD), WRITES(1), WR(IB_WR_SEND, 8, .rkey_xor = 0x4711), MOVE(RTS),
 		DONE(1, SUCCESS), DONE(8, LOC_PROT_ERR), STATE(SQE) } },
 	/* 8 GiB of packets later: the boundary for old PSNs has moved along */
-	{ "unreliable requests are whole after half the PSNs", .type = IB_QPT_UC, .step = {
+	{ "unreliable messages are intact across half the PSN space", .type = IB_QPT_UC, .step = {
 		SENDS(1), FORGET, SKIP(0x7fffff), SENDS(1), FORGET, SENDS(2 * MTU),
 		LEFT(UC | SEND_FIRST, 0x800001), LEFT(UC | SEND_LAST, 0x800002) } },
 	/* Three at once, across the wrap; an old ACK, or one for an unsent packet, has no effect */
@@ -453,140 +453,140 @@ static const struct course courses[] = {
 		ANSWER(3, NO_CREDITS, 4), DONE(4, SUCCESS) } },
 
 	/* Losses */
-	{ "sequence error repeats from there", .step = {
+	{ "PSN sequence NAK retransmits from its PSN", .step = {
 		GO_BACK, WRITES(5 * MTU), FORGET, ANSWER(2, NAK_PSN, 0), LEFT(WRITE_MIDDLE, 2),
 		DATA(2 * MTU), LEFT(WRITE_MIDDLE, 3), DATA(3 * MTU), LEFT(WRITE_LAST, 4),
 		DATA(4 * MTU), SENT(0) } },
-	{ "packets behind a repeated message ask as before", .step = {
+	{ "packets after a retransmitted message set AckReq as before", .step = {
 		GO_BACK, WRITES(5 * MTU), FORGET, ANSWER(2, NAK_PSN, 0), FORGET,
 		ANSWER(4, NO_CREDITS, 1), WRITES(3 * MTU), LEFT(WRITE_FIRST, 5), ASKS(false) } },
-	{ "peer that holds gets what is missing", .step = {
+	{ "peer that holds packets gets only the missing ones", .step = {
 		LOSE_ONE, ANSWER(4, NO_CREDITS, 1), LEFT(SEND_ONLY, 5), SENT(0),
 		COUNT(TX_RETRANSMITTED_PACKETS, 1) } },
 	/* GRO keeps different owners apart: new packets would overtake the repeated one */
-	{ "new packets have the owner of a repeated one", .step = {
+	{ "new packets after a retransmission keep its socket owner", .step = {
 		LOSE_ONE, NOTE_OWNER, ANSWER(2, NO_CREDITS, 0), LEFT(SEND_ONLY, 5), OWNED(true),
 		ANSWER(5, NO_CREDITS, 2), SENDS(0), LEFT(SEND_ONLY, 6), OWNED(false) } },
-	{ "new packets have the owner of those behind a pause", .step = {
+	{ "new packets after a pause keep the socket owner", .step = {
 		SENDS(1), SENDS(2), FORGET, ANSWER(0, 0x21 /* 10 us */, 0), COMES(2),
 		LEFT(ANY_OPCODE, 0), NOTE_OWNER, SENDS(3), LEFT(ANY_OPCODE, 1),
 		LEFT(SEND_ONLY, 2), OWNED(true), ANSWER(2, NO_CREDITS, 3), SENDS(4),
 		LEFT(SEND_ONLY, 3), OWNED(false) } },
 	/* Its behaviour is known by then */
-	{ "peer that drops gets everything", .step = {
+	{ "peer that drops packets gets all of them", .step = {
 		LOSE_ONE, ANSWER(1, NO_CREDITS, 0), LEFT(ANY_OPCODE, 2), LEFT(ANY_OPCODE, 3),
 		LEFT(ANY_OPCODE, 4), LEFT(ANY_OPCODE, 5), SENT(0), ANSWER(5, NO_CREDITS, 2),
 		WRITES(3 * MTU), FORGET, ANSWER(6, NAK_PSN, 2), SENT(3) } },
 	/* All is retransmitted, then new packets follow; an ACK of one packet proves nothing */
-	{ "receiver not ready ends the wait for one packet", .step = {
+	{ "RNR NAK ends the retransmission of one packet", .step = {
 		LOSE_ONE, ANSWER(1, 0x21 /* 10 us */, 0), COMES(5), LEFT(ANY_OPCODE, 1),
 		LEFT(ANY_OPCODE, 2), LEFT(ANY_OPCODE, 3), LEFT(ANY_OPCODE, 4),
 		LEFT(ANY_OPCODE, 5), ASKS(true), ANSWER(1, NO_CREDITS, 0), SENT(0) } },
 	/* It is sent, alone, as soon as the queue has room */
-	{ "missing packet is not forgotten by a full queue", .step = {
+	{ "missing packet is retransmitted after a full local queue", .step = {
 		WRITES(5 * MTU), FORGET, QUEUE(DROP), ANSWER(1, NAK_PSN, 0), QUEUE(SUCCESS),
 		COMES(1), LEFT(ANY_OPCODE, 1), SENT(0) } },
 	/* After some round trips, not after the 4 s of the timeout, and without using a retry */
-	{ "unanswered packet is repeated early", .step = {
+	{ "unanswered packet is probed before the ACK timeout", .step = {
 		ADP, TIMEOUT(20), RTT(20 * NSEC_PER_USEC), PROVE, WRITES(MTU), COMES(6),
 		RETRIES_LEFT(true), WINDOW(RHCA_CWND_LEAST), OLDEST(0), DOUBTFUL } },
-	{ "timeout of the verbs takes a retry", .step = {
+	{ "ACK timeout uses up a retry", .step = {
 		TIMEOUT(1), PROVE, WRITES(MTU), COMES(2), RETRIES_LEFT(false), DOUBTFUL } },
-	{ "progress begins the timeout anew", .step = {
+	{ "progress restarts the ACK timeout", .step = {
 		TIMEOUT(20), SENDS(1), SENDS(2), HURRY, ANSWER(0, NO_CREDITS, 1), PATIENT } },
 	/* It has asked for 655 ms */
-	{ "no probe while the receiver is not ready", .step = {
+	{ "no probe during an RNR pause", .step = {
 		ADP, SENDS(1), ANSWER(0, 0x20, 0), WAIT(50), COUNT(ROCE_ADP_RETRANS, 0) } },
 	/* The timer may have been armed for hours ahead */
-	{ "shorter timeout holds at once", .step = {
+	{ "shorter ACK timeout applies at once", .step = {
 		MOVE(SQD), CHANGE_TIMEOUT(31), MOVE(RTS), SENDS(1), TIMER_AFTER(3600), MOVE(SQD),
 		CHANGE_TIMEOUT(14), TIMER_BEFORE(10) } },
 	/* Probes go out long before the ACK timeout */
-	{ "silence makes the oldest packet be repeated", .step = {
+	{ "oldest packet is retransmitted if nothing arrives", .step = {
 		ADP, WRITES(3 * MTU), FORGET, ANSWER(0, NO_CREDITS, 0), COMES(1),
 		LEFT(ANY_OPCODE, 1), ASKS(true), SILENT, ANSWER(2, NO_CREDITS, 1), HEARD } },
 
 	/* The peer sends a NAK, and the local queue rejects the retransmission */
-	{ "queue is not drained while a request is repeated", .step = {
+	{ "SQ is not drained during a retransmission", .step = {
 		SENDS(1), DRAIN, QUEUE(DROP), ANSWER(0, NAK_PSN, 0), TOLD(false),
 		QUEUE(SUCCESS), COMES(2), TOLD(false), ANSWER(0, NO_CREDITS, 1), TOLD(true) } },
 	/* Changing an attribute of a QP in SQD does not raise the event again */
-	{ "drained queue is told of once", .step = {
+	{ "SQ_DRAINED is raised once", .step = {
 		DRAIN, TOLD(true), CHANGE_TIMEOUT(14), TOLD(false), MOVE(RTS), DRAIN,
 		TOLD(true) } },
 	/* The request for the event applied to the earlier drain */
-	{ "drained queue is told of where that is asked for", .step = {
+	{ "SQ_DRAINED is raised only if requested", .step = {
 		DRAIN, TOLD(true), MOVE(RTS), MOVE(SQD), TOLD(false), DRAINING(false) } },
 	/* For users who have not requested the event, 11.2.5.3 */
-	{ "query tells whether the queue is drained", .step = {
+	{ "query_qp returns sq_draining", .step = {
 		SENDS(1), DRAINING(false), MOVE(SQD), DRAINING(true), ANSWER(0, NO_CREDITS, 1),
 		DRAINING(false), MOVE(RTS), DRAINING(false) } },
 	/* Errors are reported in order; in SQD the requests wait */
-	{ "bad request waits while the queue is drained", .step = {
+	{ "invalid request waits in SQD", .step = {
 		MOVE(SQD), SENDS(1), SPOIL, SENDS(2), STATE(SQD), DRAINING(false), MOVE(RTS),
 		DONE(1, LOC_QP_OP_ERR), STATE(ERR) } },
 
 	/* The local queue. NET_XMIT_CN: a packet was dropped, but not necessarily this one */
-	{ "congested queue has taken the packet", .step = {
+	{ "NET_XMIT_CN counts as sent", .step = {
 		QUEUE(CN), WRITES(3 * MTU), PAUSED(RHCA_NO_PAUSE), LEFT(ANY_OPCODE, 0),
 		LEFT(ANY_OPCODE, 1), LEFT(ANY_OPCODE, 2), COUNT(TX_DROPPED, 0),
 		COUNT(TX_PACKETS, 3) } },
 	/* UC does not retransmit, so nothing else would resume it */
-	{ "queue that takes nothing does not stop UC", .type = IB_QPT_UC, .step = {
+	{ "full local queue does not stop UC for ever", .type = IB_QPT_UC, .step = {
 		QUEUE(DROP), WRITES((RHCA_SECTION_PACKETS + 36) * MTU), SOON(SUCCESS) } },
 	/* Rejected packets are lost; the rest of the message is sent later */
 	{ "UC waits for a full queue", .type = IB_QPT_UC, .step = {
 		QUEUE(DROP), BH_OFF, WRITES(TEST_BUFFER_BYTES),
 		COUNT(TX_DROPPED, RHCA_TX_LIST_PACKETS), QUEUE(SUCCESS), BH_ON, SOON(SUCCESS),
 		SENT(TEST_BUFFER_BYTES / MTU - RHCA_TX_LIST_PACKETS) } },
-	{ "posts do not end the wait", .type = IB_QPT_UC, .step = {
+	{ "posts do not end a LOCAL_FULL pause", .type = IB_QPT_UC, .step = {
 		QUEUE(DROP), BH_OFF, WRITES(1), WRITES(1), WRITES(1), WRITES(1),
 		COUNT(TX_DROPPED, 1), QUEUE(SUCCESS), BH_ON, SOON(SUCCESS), SOON(SUCCESS),
 		SOON(SUCCESS), SOON(SUCCESS), SENT(3) } },
 	/* As with a veth pair whose other end has a smaller MTU. Timeout 1.05 ms, 3 retries */
-	{ "queue that never takes a packet fails its request", .step = {
+	{ "request fails if the local queue never takes a packet", .step = {
 		TIMEOUT(8), QUEUE(DROP), SENDS(1), SOON(RETRY_EXC_ERR),
 		COUNT(LOCAL_ACK_TIMEOUT_ERR, 4), STATE(ERR) } },
 	/* Packets discarded by a netdev that is down are not counted as sent */
-	{ "nothing leaves by a netdev that is down", .type = IB_QPT_UC, .step = {
+	{ "nothing is sent on a netdev that is down", .type = IB_QPT_UC, .step = {
 		CLOSE, SENDS(1), SENT(0), COUNT(TX_PACKETS, 0),
 		COUNT(TX_DROPPED_NO_NETDEV, 1) } },
 
 	FAILS("invalid request", NAK_INVALID, REM_INV_REQ_ERR),
 	FAILS("access error", NAK_ACCESS, REM_ACCESS_ERR),
 	FAILS("operational error", NAK_OPERATION, REM_OP_ERR),
-	{ "receiver that is never ready fails the request", .spec = &no_retries, .step = {
+	{ "request fails after its RNR retries", .spec = &no_retries, .step = {
 		SENDS(1), ANSWER(0, 0x21, 0), DONE(1, RNR_RETRY_EXC_ERR), STATE(ERR) } },
 	/* RNR timer 655.36 ms: longer than a stall of the machine */
-	{ "progress restores the retries for a receiver", .spec = &one_each, .step = {
+	{ "progress restores the RNR retries", .spec = &one_each, .step = {
 		SENDS(1), SENDS(2), FORGET, ANSWER(0, 0x21, 0), COMES(2),
 		ANSWER(0, NO_CREDITS, 1), DONE(1, SUCCESS), ANSWER(1, 0x21, 1), STATE(RTS) } },
-	{ "receiver not ready is asked again later", .step = {
+	{ "request is retransmitted after an RNR pause", .step = {
 		SENDS(1), FORGET, ANSWER(0, 0x20, 0), SENT(0), COMES(1), LEFT(ANY_OPCODE, 0),
 		STATE(RTS) } },
 	/* It arrived twice, the second time with a receive posted: later requests proceed */
-	{ "pause ends where the receiver has become ready", .step = {
+	{ "RNR pause ends if the receiver has become ready", .step = {
 		SENDS(1), SENDS(2), FORGET, ANSWER(0, 0x20, 0), SENT(0),
 		PAUSED(RHCA_PAUSE_RNR), ANSWER(0, NO_CREDITS, 1), DONE(1, SUCCESS), OVER(true),
 		COMES(1), LEFT(ANY_OPCODE, 1) } },
 	/* Both packets arrived twice; the second gets an RNR NAK now, and its timer counts */
-	{ "pause ends where another begins", .step = {
+	{ "RNR pause ends if another RNR pause begins", .step = {
 		SENDS(1), SENDS(2), FORGET, ANSWER(0, 0x20, 0), ANSWER(1, 0x20, 1),
 		DONE(1, SUCCESS), NEXT(1), PAUSED(RHCA_PAUSE_RNR), OVER(false), SENT(0) } },
 	/* The local queue was full at the third packet, the RNR NAK is for the first */
-	{ "receiver not ready is heard while the queue is full", .step = {
+	{ "RNR NAK counts while the local queue is full", .step = {
 		SENDS(1), SENDS(1), SENDS(1), LOCAL_FULL(2), ANSWER(0, 0x20, 0), NEXT(0),
 		PAUSED(RHCA_PAUSE_RNR) } },
 	/* Two receives left after two messages */
-	{ "response to a READ brings credits", .step = {
+	{ "READ response carries credits", .step = {
 		SENDS(1), ANSWER(0, 0x00, 1), READS(8),
 		STEP(do_respond, 0x02 << 24 | 2, READ_ONLY, .psn = 1, .payload_bytes = 8),
 		FORGET, SENDS(1), SENDS(1), SENDS(1), SENT(2) } },
 	/* 9.7.7.2 */
-	{ "message without a credit goes on behind its first packet", .step = {
+	{ "message without a credit continues after its first packet", .step = {
 		SENDS(1), ANSWER(0, 0x00, 1), FORGET, SENDS(3 * MTU), LEFT(SEND_FIRST, 1),
 		SENT(0), ANSWER(1, 0x00, 1), LEFT(SEND_MIDDLE, 2), LEFT(SEND_LAST, 3), SENT(0) } },
-	{ "reset forgets credits, READs and what is half sent", .spec = &one_each, .step = {
+	{ "RESET clears credits, READs and a partly sent message", .spec = &one_each, .step = {
 		SENDS(1), ANSWER(0, 0x00, 1), READS(8), WRITES(200 * MTU), FORGET, MOVE(RESET),
 		BRING_UP, READS(8), SENDS(1), SENDS(1), LEFT(READ_REQUEST, 0),
 		LEFT(SEND_ONLY, 1), LEFT(SEND_ONLY, 2), SENT(0) } },
@@ -644,7 +644,7 @@ static const struct mix_case {
 	struct mixed_wr wrs[MAX_MIXED];
 	u32 sent;
 } mix_cases[] = {
-	{ "nothing that waits", false, 2, { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_SEND, 2 } }, 2 },
+	{ "nothing pending", false, 2, { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_SEND, 2 } }, 2 },
 	{ "local invalidation", false, 2, { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_LOCAL_INV } }, 1 },
 	{ "registration and nothing more", false, 2,
 	  { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_REG_MR } }, 1 },

@@ -194,9 +194,9 @@ static const struct spared_case {
 	bool spared;
 } spared_cases[] = {
 	{ "a process", DEFAULT_PRIO, 0, true },
-	{ "a nice one", MAX_PRIO - 1, 0, true },
-	{ "one of higher priority", DEFAULT_PRIO - 1, 0, false },
-	{ "a realtime one", MAX_RT_PRIO - 1, 0, false },
+	{ "a process with a positive nice value", MAX_PRIO - 1, 0, true },
+	{ "a process with a negative nice value", DEFAULT_PRIO - 1, 0, false },
+	{ "a realtime process", MAX_RT_PRIO - 1, 0, false },
 	{ "a kernel thread", DEFAULT_PRIO, PF_KTHREAD, false },
 };
 KUNIT_ARRAY_PARAM_DESC(spared, spared_cases, desc);
@@ -244,7 +244,7 @@ static const struct borrow_case {
 } borrow_cases[] = {
 	{ "little was sent", 0, true },
 	{ "much was sent", RHCA_BORROWED_PACKETS, false },
-	{ "much was sent, but it polls in vain", RHCA_BORROWED_PACKETS, true, true },
+	{ "much was sent, but it polls an empty CQ", RHCA_BORROWED_PACKETS, true, true },
 };
 KUNIT_ARRAY_PARAM_DESC(borrow, borrow_cases, desc);
 

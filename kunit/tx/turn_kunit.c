@@ -91,7 +91,7 @@ static const struct row {
 	{ "RUNNING, pauses", RUNNING | KICK(ACK), ON_PAUSE(RNR), TIMED(RNR) | KICK(ACK), DO(ARM) },
 	{ "RUNNING, pauses but the state has changed", RUNNING | KICK(STATE), ON_PAUSE(RNR),
 	  QUEUED | KICK(STATE), DO(LIST) },
-	{ "RUNNING, pauses but something is repeated", RUNNING | KICK(REPEAT), ON_PAUSE(PACE),
+	{ "RUNNING, pauses but a retransmission is due", RUNNING | KICK(REPEAT), ON_PAUSE(PACE),
 	  QUEUED | KICK(REPEAT), DO(LIST) },
 	{ "RUNNING, lends", RUNNING | KICK(POST), ON_END(LENT), LENT | KICK(POST) },
 
