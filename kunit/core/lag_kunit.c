@@ -31,7 +31,7 @@ static const struct decision_case decision_cases[] = {
 	{ "one member is no port", { BOND(XOR, 2, 1) }, RHCA_LAG_NONE },
 	{ "a device has another port", { BOND(8023AD, 2, 2), .num_outside = 1 }, RHCA_LAG_NONE },
 	{ "partitions differ", { BOND(8023AD, 2, 2), .partitions_differ = true }, RHCA_LAG_NONE },
-	{ "the user objects", { BOND(ACTIVEBACKUP, 2, 2), .disabled = true }, RHCA_LAG_NONE },
+	{ "disabled by the user", { BOND(ACTIVEBACKUP, 2, 2), .disabled = true }, RHCA_LAG_NONE },
 };
 KUNIT_ARRAY_PARAM_DESC(decision, decision_cases, desc);
 

@@ -79,7 +79,7 @@ static const struct edit_case {
 	{ "no key",		"2",			-EINVAL },
 	{ "no key but a blank",	"2 ",			-EINVAL },
 	{ "a word",		"default",		-EINVAL },
-	{ "something behind",	"2 0x8002 3",		-EINVAL },
+	{ "trailing characters",	"2 0x8002 3",		-EINVAL },
 	{ "a bad second line",	"2 0x8002\n3 0x8000\n",	-EINVAL },
 	{ "a very long line",	"2                                   0x8002", -EINVAL },
 };
@@ -212,7 +212,7 @@ static const struct course courses[] = {
 	{ "QP needs an entry that is valid", .step = {
 		TABLE("0 0\n5 0x8001"), MOVE(RESET), NO_INDEX(0), NO_INDEX(4),
 		NO_INDEX(RHCA_NUM_PKEYS), STATE(RESET), INDEX(5), BRING_UP, STATE(RTS) } },
-	{ "every packet carries the live key", .step = {
+	{ "every packet carries the current P_Key", .step = {
 		TABLE("7 0x8001"), MOVE(RESET), INDEX(7), BRING_UP, POST(1),
 		BY(SEND_ONLY, 0, 0x8001), ACK(0, 1), KEY(0x8001), BY(READ_REQUEST, 1, 0x0001),
 		ANSWERED(1, 0x8001), SENDS(0), LEFT(SEND_ONLY, 0), KEY(0x8001),
@@ -222,12 +222,12 @@ static const struct course courses[] = {
 	FOREIGN("the default partition", "0 0x8001", 0x8001, 0xffff),
 	FOREIGN("a limited member to one", "0 0x1", 0x0001, 0x0001),
 	FOREIGN("without a partition", "0 0x8001", 0x8001, 0x8000),
-	{ "cleared entry silences the QP", .step = {
+	{ "QP with a cleared entry sends nothing", .step = {
 		TABLE("0 0"), SENDS(0), COUNT(TX_DROPPED_BAD_PKEY, 1),
 		BY(READ_REQUEST, 0, 0xffff), BAD(1), QUIET, TABLE("0 0x8001"),
 		BY(READ_REQUEST, 0, 0x8001), ANSWERED(0, 0x8001) } },
 	/* As if lost on the wire: UC cannot tell */
-	{ "UC completes what a cleared entry drops", .type = IB_QPT_UC, .step = {
+	{ "UC completes requests dropped for a cleared entry", .type = IB_QPT_UC, .step = {
 		TABLE("0 0"), SENDS(0), COUNT(TX_DROPPED_BAD_PKEY, 1), SENT(0), DONE(0, SUCCESS),
 		PENDING } },
 };

@@ -43,7 +43,7 @@ static const struct priority_case {
 	u8 app;
 	u8 priority;
 } priority_cases[] = {
-	{ "nothing is said",		0,	0,	0,	0 },
+	{ "nothing is set",		0,	0,	0,	0 },
 	{ "service level",		3,	0,	0,	3 },
 	{ "service level above 7",	13,	0,	0,	5 },
 	{ "service level 8 is priority 0", 8,	0xff,	6,	0 },
@@ -147,9 +147,9 @@ static const struct {
 	bool speaks;
 	u8 priority;
 } drivers[] = {
-	{ "of a driver that speaks DCB", true, 5 },
+	{ "of a driver with DCB operations", true, 5 },
 	/* Tables are found by ifindex, and a netdev of another namespace may have the same */
-	{ "of a driver that does not", false, 0 },
+	{ "of a driver without", false, 0 },
 };
 KUNIT_ARRAY_PARAM_DESC(driver, drivers, desc);
 

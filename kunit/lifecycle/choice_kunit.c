@@ -349,9 +349,9 @@ static const struct course {
 } courses[] = {
 	{ "offer makes a device", .step = {
 		{ offer }, { on_hardware }, { withdraw }, { gone } } },
-	{ "offer that is not able makes none", .step = {
+	{ "offer that is not able makes no device", .step = {
 		{ unable }, { offer }, { unserved }, { able }, { on_hardware } } },
-	{ "settings go along, there and back", .step = {
+	{ "settings survive hardware and software in turn", .step = {
 		{ make }, { set_tclass, "104" }, { offer }, { on_hardware }, { named },
 		{ tclass, "104" }, { set_tclass, "32" }, { withdraw }, { on_software },
 		{ named }, { tclass, "32" } } },
@@ -394,10 +394,10 @@ static const struct course {
 		/* The new device's partitions are writable, and decide */
 		{ set_pkeys, "1 0" }, { on_hardware } } },
 	/* The next device does not get them, unless it replaces the old one */
-	{ "settings end with what the user removed", .step = {
+	{ "settings end when the user removes the device", .step = {
 		{ make }, { set_tclass, "104" }, { offer }, { on_hardware }, { user_removes },
 		{ choose }, { on_hardware }, { renamed }, { tclass, "-1" } } },
-	{ "nothing stands in where the user removed it", .step = {
+	{ "no stand-in for a device that the user removed", .step = {
 		{ offer }, { on_hardware }, { withdraw }, { on_software }, { user_removes },
 		{ goes_down_and_up }, { unserved_for_long } } },
 	/* An event of another netdev does not replace software and retry */
@@ -405,18 +405,18 @@ static const struct course {
 		{ make }, { let_fail }, { offer }, { tried }, { on_software }, { named },
 		{ no_offer }, { note }, { kick }, { stays }, { tried }, { let_work }, { able },
 		{ on_hardware } } },
-	{ "what the user removed comes back if it is asked for", .step = {
+	{ "device that the user removed is made on request", .step = {
 		{ offer }, { on_hardware }, { user_removes }, { able }, { unserved }, { make },
 		{ able }, { on_hardware } } },
-	{ "what the user removed ends with a netdev of software", .step = {
+	{ "removal by the user ends with a netdev of software", .step = {
 		{ offer }, { on_hardware }, { user_removes }, { reload }, { on_hardware } } },
 	/* Two reloads: the last netdev has only what was saved of the first */
-	{ "what the user removed stays away after reloads", ON_HARDWARE, {
+	{ "removal by the user survives reloads", ON_HARDWARE, {
 		{ offer }, { on_hardware }, { set_ttl, "7" }, { user_removes }, { reload },
 		{ unserved }, { reload }, { unserved }, { make }, { able }, { on_hardware },
 		{ ttl, "0" }, { reload }, { on_hardware } } },
 	/* Firmware with one version has no GIDs, and no QP1 traffic, of the other */
-	{ "hardware speaks what it can", .step = {
+	{ "hardware serves the RoCE versions it can", .step = {
 		{ speak_v2 }, { offer }, { on_hardware }, { v2_only }, { withdraw },
 		{ on_software }, { speak_none }, { offer }, { a_moment }, { on_software } } },
 	{ "hardware takes over from a device that is back", .step = {
@@ -435,23 +435,23 @@ static const struct course {
 		{ set_pkeys, "1 0x8001" }, { other_comes }, { on_none }, { other_goes },
 		{ on_software }, { ttl, "7" }, { partition } } },
 	/* Software that made room for hardware that was withdrawn meanwhile */
-	{ "software is back when hardware has gone", .step = {
+	{ "software serves when hardware has ended", .step = {
 		{ make }, { hold }, { offer }, { hold_begins }, { withdraw }, { hold_ends },
 		{ on_software }, { named } } },
 	/* The user wants neither it nor a hardware device there */
-	{ "what makes room stays away when the user removes it", .step = {
+	{ "device that makes room and is removed by the user does not return", .step = {
 		{ make }, { hold }, { offer }, { hold_begins }, { user_removes_too },
 		{ hold_ends }, { ended }, { unserved }, { withdraw }, { unserved }, { make },
 		{ on_software } } },
 	/* Events of others do not delay it, however frequent */
-	{ "kicks do not put off a stand-in", .step = {
+	{ "kicks do not delay a stand-in", .step = {
 		{ offer }, { on_hardware }, { withdraw }, { kicked_until_served } } },
 	/* A LAG is its members' device, until a user requests one on a member */
-	{ "members of what the user removed have none", .step = {
+	{ "members of a LAG that the user removed get no devices", .step = {
 		{ lag_comes_and_goes }, { offer }, { unserved }, { make }, { able },
 		{ on_hardware } } },
 	/* Hardware takes over from software that cannot be removed yet; another netdev is served */
-	{ "removal that hangs holds up no other netdev", .step = {
+	{ "removal that blocks delays no other netdev", .step = {
 		{ make }, { hold }, { offer }, { hold_begins }, { offer_for_another },
 		{ other_served_alone }, { hold_ends }, { on_hardware } } },
 	/*
@@ -468,15 +468,15 @@ static const struct course {
 		{ offer }, { on_hardware }, { is_held }, { leaves }, { other_netdev }, { make },
 		{ note }, { is_covered }, { able }, { stays }, { let_go }, { on_hardware } } },
 	/* As on rdma_rxe's exit; created again once, with all settings made until the end */
-	{ "device that was taken returns", .step = {
+	{ "device that rdma_rxe unregistered returns", .step = {
 		{ make }, { note }, { set_ttl, "7" }, { set_pkeys, "1 0x8001" }, { is_taken },
 		{ pkeys_are_kept, "1 0" }, { goes }, { on_software }, { another }, { named },
 		{ ttl, "7" }, { partition }, { goes }, { unserved } } },
 	/* A user may create one first, which is no failure */
-	{ "device that returns comes after the user", .step = {
+	{ "request of the user precedes a returning device", .step = {
 		{ make }, { note }, { set_returns }, { bring_back }, { returns }, { stays },
 		{ is_added } } },
-	{ "device that was taken stays where it was", .step = {
+	{ "unregistered device returns only on the same netdev", .step = {
 		{ make }, { has_moved }, { is_taken }, { goes }, { unserved } } },
 	/* Nor is a device created again that is being removed for another reason */
 	{ "device that is removed makes no room", .step = {

@@ -342,14 +342,14 @@ static const struct course {
 	{ "members return when their LAG ends", {
 		JOIN_TWO(0), { set_pkeys }, PART, { members_return } } },
 	{ "members that are reset keep their partitions", { RESET(0) }, true },
-	{ "members that are reset the other way round do", { RESET(1) }, true },
+	{ "members that are reset in the other order keep theirs", { RESET(1) }, true },
 	/* If users hold one, only its members wait for it, but no new LAG */
-	{ "LAG that cannot end holds up no other", {
+	{ "LAG that cannot end delays no other netdev", {
 		JOIN_TWO(0), { hold_lag }, PART, { hold_begins }, JOIN_TWO(2), { second_is, 3 },
 		{ user_removes }, { put }, { goes, 2 }, { served, 0 }, { hold_ends }, OWN(0),
 		OWN(1) } },
 	/* The pair blocked it, and the netdev had no device before to be created again */
-	{ "rule that missed a pair is due when that ends", {
+	{ "rule refused by a pair is due when the pair ends", {
 		{ choose, 0 }, JOIN(0), { missed, 1 }, { hold_lag }, PART, { hold_begins },
 		{ flush }, { due, 1 }, { not_missed, 1 }, { served, 1 }, { hold_ends },
 		{ own, 0 }, { not_due, 1 }, { unserved, 1 }, { goes, 0 } } },
@@ -357,16 +357,16 @@ static const struct course {
 	 * It has no LAG. Set missed first: a look before they are parted gives the pair up, too.
 	 * The rule is due until the netdev is looked at, which may already have happened
 	 */
-	{ "rule that missed a pair is due when that is given up", {
+	{ "rule refused by a pair is due when the pair is separated", {
 		{ missed, 1 }, { pair, 0 }, { unpair, 0 }, { not_missed, 1 }, { kick },
 		{ not_due, 1 } } },
 	/* Likewise if its first netdev is removed, or has a device that is no LAG */
-	{ "rule that missed a pair is due when that comes to nothing", {
+	{ "rule refused by a pair is due when the pair is not made", {
 		{ flush }, { missed, 1 }, { missed, 3 }, { pair, 0 }, { netdev_goes, 0 },
 		{ not_missed, 1 }, { flush }, { pair, 2 }, { choose, 2 }, { not_missed, 3 },
 		{ not_due, 1 }, { not_due, 3 }, { goes, 2 } } },
 	/* While the members' devices make room: both are created again */
-	{ "pair is given up before it has a device", {
+	{ "pair is separated before it has a device", {
 		{ choose, 1 }, { choose, 0 }, { hold, 0 }, { asks_to_join, 0 }, { hold_begins },
 		{ asks_to_part }, { hold_ends }, { returned, 0 }, { returned, 1 }, { flush },
 		{ goes, 0 }, { goes, 1 } } },
@@ -379,27 +379,27 @@ static const struct course {
 	 * As on rdma_rxe's exit: the LAG is created again, with its name and settings, and its
 	 * members' devices when it ends. Later LAGs do not get its settings
 	 */
-	{ "LAG that was taken is one again", {
+	{ "LAG that rdma_rxe unregistered is made again", {
 		{ choose_lag_0, 2 }, JOIN_TWO(0), { note_lag }, { goes, 2 }, { set_pkeys },
 		{ set_ttl, 9 }, { is_taken }, { put }, { goes, 0 }, { finds_lag, 1 },
 		{ another_lag }, { lag_number, 1 }, { ttl, 9 }, PART, { members_return },
 		JOIN_TWO(0), { lag_number, 0 }, { ttl, 0 }, PART, { members_return } } },
 	/* The request to end it comes during its removal: its members get no devices, either */
-	{ "end while the user removes it brings nothing back", {
+	{ "LAG that ends while the user removes it leaves no devices", {
 		JOIN_TWO(0), { user_removes }, { ends, 0 }, { flush }, { put }, { goes, 0 },
 		{ a_while }, { unserved, 0 }, { goes, 0 }, { unserved, 1 }, { goes, 1 } } },
 	/* Likewise if a netdev of it is removed meanwhile, as a bond may be */
-	{ "removal counts when its netdev goes", {
+	{ "removal counts when its netdev is unregistered", {
 		JOIN_TWO(0), { user_removes }, { put }, { netdev_goes, 0 }, { a_while },
 		{ unserved, 1 }, { goes, 1 } } },
 	/* Both have made room for a LAG that does not exist yet. With either one removed */
-	{ "device of a pair returns when the other netdev goes", {
+	{ "device of a pair returns when the other netdev is unregistered", {
 		{ choose, 1 }, { removed, 1 }, { goes, 1 }, { flush }, { pair, 0 },
 		{ returns_alone, 1 }, { netdev_goes, 0 }, { returned, 1 }, { goes, 1 },
 		{ choose, 2 }, { removed, 2 }, { goes, 2 }, { flush }, { pair, 2 },
 		{ returns_alone, 2 }, { netdev_goes, 3 }, { returned, 2 }, { goes, 2 } } },
 	/* A device to be created again had two netdevs: the second one has another device now */
-	{ "LAG waits for all netdevs of what it stands for", {
+	{ "LAG waits for all netdevs of the devices it replaces", {
 		{ choose, 0 }, { removed, 0 }, { goes, 0 }, { choose, 2 }, { hold, 2 }, { flush },
 		{ pair, 0 }, { returns_with_third }, { kick }, { flush }, { unserved, 0 },
 		{ hold_begins }, { hold_ends }, { finds_lag, 1 }, { unserved, 2 }, PART,

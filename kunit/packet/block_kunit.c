@@ -73,8 +73,8 @@ static const struct proof_case {
 } proof_cases[] = {
 	{ "a block has arrived", 5, false, 6, RHCA_BLOCK_SINGLE_PROVEN },
 	{ "across the end of PSNs", 0xffffff, false, 0, RHCA_BLOCK_SINGLE_PROVEN },
-	{ "what was before it has", 5, false, 5, RHCA_BLOCK_SINGLE_LEAST },
-	{ "it may be the repeat that has", 5, true, 6, 2 * RHCA_BLOCK_SINGLE_LEAST },
+	{ "packets before it have arrived", 5, false, 5, RHCA_BLOCK_SINGLE_LEAST },
+	{ "a retransmission may have arrived instead", 5, true, 6, 2 * RHCA_BLOCK_SINGLE_LEAST },
 };
 KUNIT_ARRAY_PARAM_DESC(proof, proof_cases, desc);
 
@@ -451,7 +451,7 @@ static const struct course courses[] = {
 		PAYLOAD(TARGET, MTU), PAYLOAD(TARGET + MTU, MTU), PAYLOAD(TARGET + 2 * MTU, MTU),
 		PAYLOAD(TARGET + 3 * MTU, MTU), PAYLOAD(TARGET + 4 * MTU, 9) } },
 	/* Programs may poll the last byte */
-	{ "damaged last packet touches nothing", .step = {
+	{ "damaged last packet changes nothing", .step = {
 		RECVS(1), SEG(SEND_FIRST, 0, MTU), SEG(SEND_LAST, 1, 64), SPOIL(30, 0x10), ARRIVE,
 		PENDING, ZERO(TARGET + MTU, 64) } },
 	{ "middle packet of another partition is refused", .step = {
@@ -482,7 +482,7 @@ static const struct course courses[] = {
 		ARRIVE, DONE(3 * MTU + 8, SUCCESS), PENDING, PAYLOAD(TARGET + MTU, MTU),
 		PAYLOAD(TARGET + 2 * MTU, MTU), PAYLOAD(TARGET + 3 * MTU, 8) } },
 	/* GRO merges up to 64; of a larger block none is parsed */
-	{ "as many segments as go", .step = {
+	{ "most segments", .step = {
 		MANY(64), ARRIVE, COUNT(RX_DROPPED_NO_QP, 64), COUNT(RX_DROPPED_BAD_LENGTH, 0),
 		COUNT(RX_DROPPED_TRUNCATED, 0) } },
 	{ "one segment more", .step = { MANY(65), ARRIVE, NONE_PARSED } },

@@ -398,12 +398,12 @@ static const struct {
 		{ do_lose }, BURST, SINGLE(SUBJECT, 0), BLOCK(ALL & ~BIT(SUBJECT), 0), LAST,
 		NONE_DONE } },
 	/* A longer one needs its own block; a shorter one ends a block */
-	{ "of other sizes leave apart", {
+	{ "packets of other sizes share no block", {
 		BEGIN, POST(0, 64), POST(1, 64), POST(2, 68), POST(3, 68), POST(4, 8), POST(5, 8),
 		END, BLOCK(GENMASK(1, 0), 0), BLOCK(GENMASK(4, 2), 0), { is_single, 5, 0 },
 		LAST } },
 	/* They leave as a block of their own, with the QP's source port */
-	{ "two of one QP leave with no others", {
+	{ "two packets of one QP share no block", {
 		BEGIN, EACH, POST(3, 64), END, { is_pair, 3 }, BLOCK(ALL & ~BIT(3), 0), LAST } },
 	/* Otherwise switches that hash the source port could reorder packets */
 	{ "source port stays until all is acknowledged", {
@@ -411,20 +411,20 @@ static const struct {
 		UPTO(GUEST, 0), ALONE(GUEST), FOLLOWS(GUEST, 2), UPTO(GUEST, 2), ALONE(GUEST),
 		SINGLE(GUEST, 3) } },
 	/* The block's source port differs, so its packet could overtake those in flight */
-	{ "QP with one under way shares nothing", {
+	{ "QP with a packet in flight shares no block", {
 		BURST, BLOCK(ALL, 0), UPTO(4, 0), UPTO(5, 0), BURST, { is_single, 0, 1 },
 		{ is_single, 1, 1 }, { is_single, 2, 1 }, { is_single, 3, 1 },
 		BLOCK(BIT(4) | BIT(5), 1), LAST } },
 
 	/* It must not overtake the request in the block */
-	{ "request waits for the block with the one before", {
+	{ "request waits until the block of the previous one is sent", {
 		MEANWHILE(POSTS), BLOCK(ALL, 0), FOLLOWS(SUBJECT, 1), LAST } },
 	/* Nothing is left to overtake then */
-	{ "completion may come before the block has left", {
+	{ "completion may precede the end of the block", {
 		MEANWHILE(POSTS | ACKED), DONE(SUBJECT, SUCCESS), BLOCK(ALL, 0),
 		SINGLE(SUBJECT, 1), LAST, UPTO(SUBJECT, 1), DONE(QPS + 1, SUCCESS) } },
 	/* No other event would check again */
-	{ "SQD is drained when the block has left", {
+	{ "SQD is drained when the block is sent", {
 		MEANWHILE(DRAINS | ACKED), BLOCK(ALL, 0), LAST, { is_drained } } },
 };
 KUNIT_ARRAY_PARAM_DESC(request, requests, desc);
@@ -664,7 +664,7 @@ static const struct {
 } answers[] = {
 	{ "acknowledgements", .psn = 0 },
 	/* The peer would consider overtaken responses lost */
-	{ "acknowledgement behind a response", .reads = true, .psn = 1, .alone = true },
+	{ "acknowledgement after a response", .reads = true, .psn = 1, .alone = true },
 	/* Otherwise too much would be retransmitted, or an earlier ACK would be late */
 	{ "NAK", .psn = 3, .alone = true, .syndrome = 0x60 },
 };

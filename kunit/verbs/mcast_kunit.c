@@ -112,10 +112,10 @@ static const struct drop_case {
 } drop_cases[] = {
 	{ "another group", &other, false, TEST_QKEY, RHCA_RX_DROPPED_NO_QP },
 	{ "another Q_Key", &group, false, TEST_QKEY + 1, RHCA_RX_DROPPED_BAD_QKEY },
-	{ "a group, but one QP", &group, true, TEST_QKEY, RHCA_RX_DROPPED_NOT_FOR_US },
+	{ "group GID, but one QP", &group, true, TEST_QKEY, RHCA_RX_DROPPED_NOT_FOR_US },
 	{ "one QP, by a GID that is a group", &group, true, TEST_QKEY, RHCA_RX_DROPPED_NOT_FOR_US,
 	  .assigned = true },
-	{ "all QPs, but no group", NULL, false, TEST_QKEY, RHCA_RX_DROPPED_NOT_FOR_US },
+	{ "all QPs, but no group GID", NULL, false, TEST_QKEY, RHCA_RX_DROPPED_NOT_FOR_US },
 };
 KUNIT_ARRAY_PARAM_DESC(drop, drop_cases, desc);
 

@@ -21,13 +21,13 @@ static const struct range_case {
 	{ "first byte",			0x1000, 0x100, 0x1000, 1, true },
 	{ "last byte",			0x1000, 0x100, 0x10ff, 1, true },
 	{ "byte before",		0x1000, 0x100, 0x0fff, 1, false },
-	{ "byte behind",		0x1000, 0x100, 0x1100, 1, false },
+	{ "byte after",		0x1000, 0x100, 0x1100, 1, false },
 	{ "one too many",		0x1000, 0x100, 0x1000, 0x101, false },
 	{ "one too many at the end",	0x1000, 0x100, 0x10ff, 2, false },
 	{ "begins before",		0x1000, 0x100, 0x0fff, 0x101, false },
-	{ "nothing at the begin",	0x1000, 0x100, 0x1000, 0, true },
-	{ "nothing at the end",		0x1000, 0x100, 0x1100, 0, true },
-	{ "nothing behind the end",	0x1000, 0x100, 0x1101, 0, false },
+	{ "empty range at the begin",	0x1000, 0x100, 0x1000, 0, true },
+	{ "empty range at the end",		0x1000, 0x100, 0x1100, 0, true },
+	{ "empty range after the end",	0x1000, 0x100, 0x1101, 0, false },
 	{ "end wraps to inside",	0x1000, 0x100, 0x1080, TOP - 0x40, false },
 	{ "end wraps to the begin",	0x1000, 0x100, 0x1080, TOP - 0x107f, false },
 	{ "longest length",		0x1000, 0x100, 0x1000, TOP, false },
@@ -38,9 +38,9 @@ static const struct range_case {
 	{ "region at 0, wrapped",	0, 0x100, TOP, 2, false },
 	{ "region at the top",		TOP - 0xff, 0x100, TOP - 0xff, 0x100, true },
 	{ "last byte of all",		TOP - 0xff, 0x100, TOP, 1, true },
-	{ "behind the last byte",	TOP - 0xff, 0x100, TOP, 2, false },
+	{ "after the last byte",	TOP - 0xff, 0x100, TOP, 2, false },
 	{ "wraps round the top",	TOP - 0xff, 0x100, 0, 1, false },
-	{ "empty region, nothing",	0x1000, 0, 0x1000, 0, true },
+	{ "empty region, empty range",	0x1000, 0, 0x1000, 0, true },
 	{ "empty region, a byte",	0x1000, 0, 0x1000, 1, false },
 };
 KUNIT_ARRAY_PARAM_DESC(range, range_cases, desc);
@@ -137,9 +137,9 @@ static const struct page_case {
 	{ "first byte", 0, 0, 0x123, PAGE_SIZE - 0x123 },
 	{ "second page", PAGE_SIZE - 0x123, 1, 0, PAGE_SIZE },
 	{ "last byte", NUM_PAGES * PAGE_SIZE - 0x124, 2, PAGE_SIZE - 1, 1 },
-	{ "behind the end", NUM_PAGES * PAGE_SIZE - 0x123, NOWHERE },
+	{ "after the end", NUM_PAGES * PAGE_SIZE - 0x123, NOWHERE },
 	{ "before the begin", -0x124ULL, NOWHERE },
-	{ "far behind the end", U64_MAX - IOVA, NOWHERE },
+	{ "far after the end", U64_MAX - IOVA, NOWHERE },
 	{ "window", PAGE_SIZE, 1, 0x123, PAGE_SIZE - 0x123, .window = true },
 };
 KUNIT_ARRAY_PARAM_DESC(page, page_cases, desc);
@@ -231,7 +231,7 @@ static const struct {
 } waits[] = {
 	{ "brief use interrupts no CPU", first_leaves, .pauses = 1 },
 	{ "new users are not waited for", they_take_turns },
-	{ "a grace period for who stays", nobody_leaves, .expedited = 1 },
+	{ "grace period for a user that stays", nobody_leaves, .expedited = 1 },
 };
 KUNIT_ARRAY_PARAM_DESC(wait, waits, desc);
 

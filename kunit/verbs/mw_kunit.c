@@ -77,7 +77,7 @@ static const struct hold_case {
 	{ "same key", .goes_on = true },
 	{ "another key", .other_key = true },
 	{ "key of another device", .other_device = true },
-	{ "key that is taken away", .invalid = true },
+	{ "key that is invalidated", .invalid = true },
 };
 KUNIT_ARRAY_PARAM_DESC(hold, hold_cases, desc);
 

@@ -58,7 +58,7 @@ static const struct fail_case {
 	enum ib_qp_state to;
 	bool moved;
 } fail_cases[] = {
-	{ "RESET stays",		IB_QPS_RESET, IB_QPS_ERR, false },
+	{ "RESET stays RESET",		IB_QPS_RESET, IB_QPS_ERR, false },
 	{ "INIT to ERR",		IB_QPS_INIT, IB_QPS_ERR, true },
 	{ "RTR to ERR",			IB_QPS_RTR, IB_QPS_ERR, true },
 	{ "RTS to ERR",			IB_QPS_RTS, IB_QPS_ERR, true },

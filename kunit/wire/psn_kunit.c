@@ -55,7 +55,7 @@ static const struct between_case {
 	{ "behind",		10, 7, 9, false },
 	{ "last before wrap",	0xffffff, 0xfffffe, 1, true },
 	{ "first after wrap",	0, 0xfffffe, 1, true },
-	{ "behind after wrap",	2, 0xfffffe, 1, false },
+	{ "after wrap",	2, 0xfffffe, 1, false },
 	{ "before wrap",	0xfffffd, 0xfffffe, 1, false },
 };
 KUNIT_ARRAY_PARAM_DESC(between, between_cases, desc);
