@@ -12,7 +12,7 @@
  * Since:	before 6.1; looked at in 6.12 and 7.3.
  * If it changes: all packets of a block but the first arrive with a wrong ICRC.
  * Test:	capture-blocks, blocks; for GRO the KUnit case
- *		rhca_rx_batch.identifications_are_found_by_their_rule.
+ *		rhca_rx_batch.ip_identifications_are_predicted.
  */
 #ifndef RHCA_BORROWED_GSO_CUT_H
 #define RHCA_BORROWED_GSO_CUT_H

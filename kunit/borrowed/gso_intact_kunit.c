@@ -50,7 +50,7 @@ static bool is_marked(const struct sk_buff *skb)
 }
 
 /* A clone that a bridge forwards to its other ports shares the memory */
-static void block_to_our_port_is_marked_alone(struct kunit *test)
+static void only_blocks_to_our_port_are_marked(struct kunit *test)
 {
 	struct sk_buff *ours = block(test, RHCA_UDP_PORT);
 	struct sk_buff *other = block(test, RHCA_UDP_PORT + 1);
@@ -137,7 +137,7 @@ static int receive_block(struct kunit *test)
 	return atomic_read(&segments);
 }
 
-static void kernel_hands_on_a_marked_block_whole(struct kunit *test)
+static void kernel_delivers_a_marked_block_uncut(struct kunit *test)
 {
 	struct net_device *lo = init_net.loopback_dev;
 	bool was_up = lo->flags & IFF_UP;
@@ -165,6 +165,6 @@ static void kernel_hands_on_a_marked_block_whole(struct kunit *test)
 }
 
 TEST_SUITE(rhca_gso_intact,
-	   KUNIT_CASE(block_to_our_port_is_marked_alone),
-	   KUNIT_CASE(kernel_hands_on_a_marked_block_whole));
+	   KUNIT_CASE(only_blocks_to_our_port_are_marked),
+	   KUNIT_CASE(kernel_delivers_a_marked_block_uncut));
 #endif

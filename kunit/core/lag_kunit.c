@@ -58,7 +58,7 @@ static const struct member_case {
 };
 KUNIT_ARRAY_PARAM_DESC(member, member_cases, desc);
 
-static void label_chooses_before_the_qp(struct kunit *test)
+static void flow_label_decides_before_the_qp_number(struct kunit *test)
 {
 	const struct member_case *c = test->param_value;
 
@@ -94,5 +94,5 @@ static void record_covers_its_netdevs_only(struct kunit *test)
 
 TEST_SUITE(rhca_lag,
 	   KUNIT_CASE_PARAM(bond_of_two_ports_decides, decision_gen_params),
-	   KUNIT_CASE_PARAM(label_chooses_before_the_qp, member_gen_params),
+	   KUNIT_CASE_PARAM(flow_label_decides_before_the_qp_number, member_gen_params),
 	   KUNIT_CASE(record_covers_its_netdevs_only));

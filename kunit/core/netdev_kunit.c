@@ -55,7 +55,7 @@ static void netdev_carries_what_its_link_type_allows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_netdev_gid_types(ndev), c->gid_types);
 }
 
-static void noted_netdev_is_found_while_it_is_there(struct kunit *test)
+static void noted_netdev_is_found_while_it_exists(struct kunit *test)
 {
 	struct rhca_netdev_id id, none, elsewhere;
 	struct net_device *ndev = test_netdev(test, 1);
@@ -74,4 +74,4 @@ static void noted_netdev_is_found_while_it_is_there(struct kunit *test)
 
 TEST_SUITE(rhca_netdev,
 	   KUNIT_CASE_PARAM(netdev_carries_what_its_link_type_allows, carries_gen_params),
-	   KUNIT_CASE(noted_netdev_is_found_while_it_is_there));
+	   KUNIT_CASE(noted_netdev_is_found_while_it_exists));

@@ -51,7 +51,7 @@ static const struct course courses[] = {
 TEST_COURSES(packet_shows_the_path_mtu, courses, &spec, 0)
 
 /* rdma_cm uses the path MTU of the active side, which may not fit here */
-static void wish_for_more_than_the_port_has_is_refused(struct kunit *test)
+static void path_mtu_above_the_port_mtu_is_refused(struct kunit *test)
 {
 	struct bench *b = test_bench(test, IB_QPT_RC, &spec, IB_QPS_INIT);
 	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
@@ -68,4 +68,4 @@ static void wish_for_more_than_the_port_has_is_refused(struct kunit *test)
 
 TEST_SUITE(rhca_path_mtu,
 	   KUNIT_CASE_PARAM(packet_shows_the_path_mtu, courses_gen_params),
-	   KUNIT_CASE(wish_for_more_than_the_port_has_is_refused));
+	   KUNIT_CASE(path_mtu_above_the_port_mtu_is_refused));

@@ -231,7 +231,7 @@ static const struct course courses[] = {
 		TABLE("0 0"), SENDS(0), COUNT(TX_DROPPED_BAD_PKEY, 1), SENT(0), DONE(0, SUCCESS),
 		PENDING } },
 };
-TEST_COURSES(qp_speaks_in_its_partition, courses, &spec, 0)
+TEST_COURSES(qp_sends_with_the_pkey_of_its_entry, courses, &spec, 0)
 
 /* Otherwise it would silently stop sending */
 static void port_that_a_qp_moves_to_needs_its_entry(struct kunit *test)
@@ -411,7 +411,7 @@ static void mad_has_the_index_of_its_pkey(struct kunit *test)
 }
 
 /* Work items of two queues may check the same port */
-static void table_is_frozen_until_all_have_looked(struct kunit *test)
+static void table_is_frozen_until_all_have_thawed_it(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct rhca_port *port = test_port(hca);
@@ -430,8 +430,8 @@ TEST_SUITE(rhca_pkey,
 	   KUNIT_CASE(port_begins_in_the_default_partition),
 	   KUNIT_CASE(write_takes_all_lines_or_none),
 	   KUNIT_CASE(full_membership_answers_before_limited),
-	   KUNIT_CASE_PARAM(qp_speaks_in_its_partition, courses_gen_params),
+	   KUNIT_CASE_PARAM(qp_sends_with_the_pkey_of_its_entry, courses_gen_params),
 	   KUNIT_CASE(port_that_a_qp_moves_to_needs_its_entry),
 	   KUNIT_CASE(mad_leaves_by_the_index_it_names),
 	   KUNIT_CASE(mad_has_the_index_of_its_pkey),
-	   KUNIT_CASE(table_is_frozen_until_all_have_looked));
+	   KUNIT_CASE(table_is_frozen_until_all_have_thawed_it));

@@ -98,7 +98,7 @@ static u64 encoded(struct kunit *test, const struct field_case *c, u64 value)
 	return value_in(c, data);
 }
 
-static void counter_lies_where_it_belongs(struct kunit *test)
+static void counter_has_its_place_in_the_attribute(struct kunit *test)
 {
 	const struct field_case *c = test->param_value;
 	u64 max = largest(c);
@@ -158,7 +158,7 @@ static const struct source_case {
 };
 KUNIT_ARRAY_PARAM_DESC(source, source_cases, desc);
 
-static void counter_of_ours_shows_as(struct kunit *test)
+static void counter_is_part_of_a_pma_counter(struct kunit *test)
 {
 	const struct source_case *c = test->param_value;
 	u64 *counters = test_alloc(test, RHCA_NUM_COUNTERS * sizeof(*counters));
@@ -320,7 +320,7 @@ static void attributes_and_ports_are_cleared_apart(struct kunit *test)
 }
 
 /* Totals are not read atomically: the multicast packet was in the earlier total of all */
-static void sum_that_is_behind_shows_nothing(struct kunit *test)
+static void sum_below_its_zero_point_shows_0(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
 	struct rhca_counter_set *set = &to_rhca_dev(hca->ibdev)->ports[0].counter_set;
@@ -338,11 +338,11 @@ static void sum_that_is_behind_shows_nothing(struct kunit *test)
 }
 
 TEST_SUITE(rhca_core_pma,
-	   KUNIT_CASE_PARAM(counter_lies_where_it_belongs, field_gen_params),
+	   KUNIT_CASE_PARAM(counter_has_its_place_in_the_attribute, field_gen_params),
 	   KUNIT_CASE_PARAM(counter_is_set_by_its_bit_alone, field_gen_params),
-	   KUNIT_CASE_PARAM(counter_of_ours_shows_as, source_gen_params),
+	   KUNIT_CASE_PARAM(counter_is_part_of_a_pma_counter, source_gen_params),
 	   KUNIT_CASE(multicast_is_not_unicast),
 	   KUNIT_CASE_PARAM(datagram_is_answered, mad_gen_params),
 	   KUNIT_CASE(class_port_info_is_correct),
 	   KUNIT_CASE(attributes_and_ports_are_cleared_apart),
-	   KUNIT_CASE(sum_that_is_behind_shows_nothing));
+	   KUNIT_CASE(sum_below_its_zero_point_shows_0));

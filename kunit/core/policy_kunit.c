@@ -43,7 +43,7 @@ static const struct word_case {
 };
 KUNIT_ARRAY_PARAM_DESC(word, word_cases, desc);
 
-static void parameter_takes_its_words_only(struct kunit *test)
+static void parameter_accepts_its_words_only(struct kunit *test)
 {
 	const struct word_case *c = test->param_value;
 
@@ -75,5 +75,5 @@ static void roce_mode_chooses_gid_types(struct kunit *test)
 }
 
 TEST_SUITE(rhca_policy,
-	   KUNIT_CASE_PARAM(parameter_takes_its_words_only, word_gen_params),
+	   KUNIT_CASE_PARAM(parameter_accepts_its_words_only, word_gen_params),
 	   KUNIT_CASE_PARAM(roce_mode_chooses_gid_types, mode_gen_params));

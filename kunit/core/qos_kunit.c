@@ -186,7 +186,7 @@ static u32 priority_of_a_send(struct test_hca *hca, struct ib_qp *qp)
 }
 
 /* A connection with neither service level nor traffic class, over v1 */
-static void app_table_holds_for_connections_that_are_there(struct kunit *test)
+static void app_table_applies_to_existing_connections(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct dcb_app app = { ETHERTYPE, 5, 0x8915 };
@@ -205,4 +205,4 @@ TEST_SUITE(rhca_qos,
 	   KUNIT_CASE_PARAM(app_table_is_followed, app_gen_params),
 	   KUNIT_CASE(app_table_is_the_netdevs_own),
 	   KUNIT_CASE_PARAM(app_table_is_read_at_first, driver_gen_params),
-	   KUNIT_CASE(app_table_holds_for_connections_that_are_there));
+	   KUNIT_CASE(app_table_applies_to_existing_connections));

@@ -110,7 +110,7 @@ static void port_of_a_connection_is_that_of_its_path(struct kunit *test)
 }
 
 /* A query returns all attributes of an address handle */
-static void address_handle_says_what_it_was_made_of(struct kunit *test)
+static void query_ah_returns_the_attributes(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
 	struct rdma_ah_attr given = {}, got;
@@ -133,4 +133,4 @@ TEST_SUITE_WITH(rhca_core_qp, qp_init, NULL,
 		KUNIT_CASE(current_state_given_by_the_user_is_checked),
 		KUNIT_CASE(qp_of_a_removed_device_is_flushed_late),
 		KUNIT_CASE(port_of_a_connection_is_that_of_its_path),
-		KUNIT_CASE(address_handle_says_what_it_was_made_of));
+		KUNIT_CASE(query_ah_returns_the_attributes));

@@ -771,7 +771,7 @@ static void lag_comes_and_goes(struct bench *b, const char *arg)
 }
 
 /* Clients have seen the device by then, and the registering task unregisters it, as in ib_core */
-static void members_of_what_cannot_be_registered_have_theirs(struct kunit *test)
+static void members_of_a_lag_that_fails_have_their_devices(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
 	struct rhca_dev *dev;
@@ -1014,7 +1014,7 @@ static void second_port_is_decided_on_after_the_first_has_ended(struct kunit *te
 	KUNIT_EXPECT_TRUE(test, test_becomes(is_served_by(covered_too, &recording_backend)));
 }
 
-static void device_that_was_taken_returns_with_all_ports(struct kunit *test)
+static void device_that_rxe_unregistered_returns_with_all_ports(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
 	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, b->ndev, test_netdev(test, 2));
@@ -1059,7 +1059,7 @@ static void device_of_an_unregistered_netdev_does_not_return(struct kunit *test)
 }
 
 /* Devices of a LAG's members are created again when it ends */
-static void device_that_stands_for_others_is_followed(struct kunit *test)
+static void device_returns_after_one_that_replaces_it(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
 	struct rhca_dev *dev;
@@ -1188,11 +1188,11 @@ TEST_SUITE(rhca_control_choice,
 	   KUNIT_CASE(rule_is_due_until_it_is_decided_on),
 	   KUNIT_CASE(pair_joined_during_a_decision_is_decided_on),
 	   KUNIT_CASE(order_of_events_does_not_matter),
-	   KUNIT_CASE(members_of_what_cannot_be_registered_have_theirs),
+	   KUNIT_CASE(members_of_a_lag_that_fails_have_their_devices),
 	   KUNIT_CASE(netdev_reset_during_a_move_keeps_the_wish),
 	   KUNIT_CASE(second_port_is_decided_on_after_the_first_has_ended),
-	   KUNIT_CASE(device_that_was_taken_returns_with_all_ports),
+	   KUNIT_CASE(device_that_rxe_unregistered_returns_with_all_ports),
 	   KUNIT_CASE(device_returns_only_where_all_its_netdevs_stay),
-	   KUNIT_CASE(device_that_stands_for_others_is_followed),
+	   KUNIT_CASE(device_returns_after_one_that_replaces_it),
 	   KUNIT_CASE(device_that_makes_room_as_it_appears_returns),
 	   KUNIT_CASE(device_of_an_unregistered_netdev_does_not_return));

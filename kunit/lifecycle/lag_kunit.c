@@ -408,7 +408,7 @@ static const struct course {
 };
 KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
 
-static void lags_are_what_they_should(struct kunit *test)
+static void netdevs_have_the_lag_that_they_should(struct kunit *test)
 {
 	const struct course *c = test->param_value;
 	struct bench *b = test_alloc(test, sizeof(*b));
@@ -422,6 +422,6 @@ static void lags_are_what_they_should(struct kunit *test)
 }
 
 TEST_SUITE(rhca_control_lag,
-	   KUNIT_CASE_PARAM(lags_are_what_they_should, course_gen_params),
+	   KUNIT_CASE_PARAM(netdevs_have_the_lag_that_they_should, course_gen_params),
 	   KUNIT_CASE(late_end_of_a_lag_freezes_no_table),
 	   KUNIT_CASE(files_are_refused_where_hardware_decides));

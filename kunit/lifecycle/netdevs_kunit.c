@@ -126,7 +126,7 @@ static const struct match_case {
 };
 KUNIT_ARRAY_PARAM_DESC(match, match_cases, desc);
 
-static void netdev_falls_under_the_first_rule_that_matches(struct kunit *test)
+static void first_rule_that_matches_a_netdev_counts(struct kunit *test)
 {
 	const struct match_case *c = test->param_value;
 	const struct rhca_netdevs_rule *rule, *wanted;
@@ -145,7 +145,7 @@ static void netdev_falls_under_the_first_rule_that_matches(struct kunit *test)
 }
 
 /* Only read: a netdev and a namespace that nothing else uses */
-static void rules_do_not_concern_what_users_make(struct kunit *test)
+static void rules_skip_netdevs_that_users_make(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 1);
 	struct user_namespace *users = test_alloc(test, sizeof(*users));
@@ -168,5 +168,5 @@ static void rules_do_not_concern_what_users_make(struct kunit *test)
 TEST_SUITE(rhca_netdevs,
 	   KUNIT_CASE_PARAM(netdevs_is_a_list_of_rules, netdevs_gen_params),
 	   KUNIT_CASE(netdevs_refuses_more_than_it_can_hold),
-	   KUNIT_CASE_PARAM(netdev_falls_under_the_first_rule_that_matches, match_gen_params),
-	   KUNIT_CASE(rules_do_not_concern_what_users_make));
+	   KUNIT_CASE_PARAM(first_rule_that_matches_a_netdev_counts, match_gen_params),
+	   KUNIT_CASE(rules_skip_netdevs_that_users_make));

@@ -34,7 +34,7 @@ static void packets_leave_singly_after_a_loss(struct kunit *test)
 }
 
 /* Between two losses at most a send window leaves in blocks */
-static void path_that_no_block_survives_sees_few(struct kunit *test)
+static void path_that_loses_blocks_gets_few(struct kunit *test)
 {
 	struct rhca_block_backoff backoff = {};
 	u32 single = 0, in_blocks = 0;
@@ -51,7 +51,7 @@ static void path_that_no_block_survives_sees_few(struct kunit *test)
 	KUNIT_EXPECT_GT(test, single, 100 * in_blocks);
 }
 
-static void losses_that_are_rare_are_forgotten(struct kunit *test)
+static void rare_losses_are_forgotten(struct kunit *test)
 {
 	struct rhca_block_backoff backoff = {};
 	unsigned int i;
@@ -78,7 +78,7 @@ static const struct proof_case {
 };
 KUNIT_ARRAY_PARAM_DESC(proof, proof_cases, desc);
 
-static void blocks_that_arrive_are_kept_to(struct kunit *test)
+static void blocks_that_arrive_shorten_the_backoff(struct kunit *test)
 {
 	const struct proof_case *c = test->param_value;
 	struct rhca_block_backoff backoff = {};
@@ -210,7 +210,7 @@ static unsigned int expect_sound(struct builder *b, struct sk_buff *list)
 	return num;
 }
 
-static void packets_cut_from_a_block_are_sound(struct kunit *test)
+static void segments_of_a_block_are_valid_packets(struct kunit *test)
 {
 	static const u32 sizes[] = { 1, 4, 63, 256, 1024, 4096 };
 	struct builder b;
@@ -263,7 +263,7 @@ static void lone_packet_is_no_block(struct kunit *test)
 	}
 }
 
-static void what_does_not_follow_does_not_fit(struct kunit *test)
+static void only_consecutive_packets_fit(struct kunit *test)
 {
 	struct builder b;
 
@@ -495,7 +495,7 @@ static const struct course courses[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
 
-static void block_has_its_consequences(struct kunit *test)
+static void packets_of_a_block_are_processed(struct kunit *test)
 {
 	block = NULL;
 	test_course(test, &spec, 0);
@@ -546,7 +546,7 @@ static const struct size_case {
 };
 KUNIT_ARRAY_PARAM_DESC(size, sizes, desc);
 
-static void segment_size_that_lies_is_refused(struct kunit *test)
+static void wrong_segment_size_is_refused(struct kunit *test)
 {
 	const struct size_case *c = test->param_value;
 	struct bench *b = setup(test, IB_QPT_RC);
@@ -619,16 +619,16 @@ static void block_to_a_group_is_short(struct kunit *test)
 
 TEST_SUITE(rhca_block,
 	   KUNIT_CASE(packets_leave_singly_after_a_loss),
-	   KUNIT_CASE(path_that_no_block_survives_sees_few),
-	   KUNIT_CASE(losses_that_are_rare_are_forgotten),
-	   KUNIT_CASE_PARAM(blocks_that_arrive_are_kept_to, proof_gen_params),
-	   KUNIT_CASE_PARAM(packets_cut_from_a_block_are_sound, framing_gen_params),
+	   KUNIT_CASE(path_that_loses_blocks_gets_few),
+	   KUNIT_CASE(rare_losses_are_forgotten),
+	   KUNIT_CASE_PARAM(blocks_that_arrive_shorten_the_backoff, proof_gen_params),
+	   KUNIT_CASE_PARAM(segments_of_a_block_are_valid_packets, framing_gen_params),
 	   KUNIT_CASE_PARAM(shorter_last_packet_ends_a_block, framing_gen_params),
 	   KUNIT_CASE_PARAM(lone_packet_is_no_block, framing_gen_params),
-	   KUNIT_CASE_PARAM(what_does_not_follow_does_not_fit, framing_gen_params),
+	   KUNIT_CASE_PARAM(only_consecutive_packets_fit, framing_gen_params),
 	   KUNIT_CASE_PARAM(block_is_not_larger_than_an_ip_packet, framing_gen_params),
-	   KUNIT_CASE_PARAM(block_has_its_consequences, course_gen_params),
+	   KUNIT_CASE_PARAM(packets_of_a_block_are_processed, course_gen_params),
 	   KUNIT_CASE(packets_of_other_qps_may_be_in_between),
-	   KUNIT_CASE_PARAM(segment_size_that_lies_is_refused, size_gen_params),
+	   KUNIT_CASE_PARAM(wrong_segment_size_is_refused, size_gen_params),
 	   KUNIT_CASE(copies_of_a_block_to_a_group_are_bounded),
 	   KUNIT_CASE_PARAM(block_to_a_group_is_short, framing_gen_params));

@@ -447,7 +447,7 @@ static bool arrives(struct bench *b, struct seen *seen)
 }
 
 /* Each QP sends its own, singly: the queue may have no room for a block */
-static void packets_of_a_refused_block_are_sent_again(struct kunit *test)
+static void packets_of_a_refused_block_are_retransmitted(struct kunit *test)
 {
 	unsigned long missing = ALL;
 	struct seen seen[QPS];
@@ -780,7 +780,7 @@ static struct rhca_bth_fields fields_of(u32 index)
 	};
 }
 
-static void only_what_has_the_same_headers_shares(struct kunit *test)
+static void packets_with_other_headers_share_no_block(struct kunit *test)
 {
 	const struct other_case *c = test->param_value;
 	struct rhca_bth_fields fields[] = { fields_of(0), fields_of(1) };
@@ -858,9 +858,9 @@ static void packet_outside_partitions_is_in_no_block(struct kunit *test)
 
 TEST_SUITE(rhca_shared,
 	   KUNIT_CASE_PARAM(lone_packets_leave_in_one_skb, request_gen_params),
-	   KUNIT_CASE(packets_of_a_refused_block_are_sent_again),
+	   KUNIT_CASE(packets_of_a_refused_block_are_retransmitted),
 	   KUNIT_CASE(destruction_waits_for_the_block),
 	   KUNIT_CASE_PARAM(qp_is_reset_while_the_block_is_sent, refusal_gen_params),
 	   KUNIT_CASE_PARAM(answers_of_several_qps_leave_in_one_skb, answer_gen_params),
 	   KUNIT_CASE(packet_outside_partitions_is_in_no_block),
-	   KUNIT_CASE_PARAM(only_what_has_the_same_headers_shares, other_gen_params));
+	   KUNIT_CASE_PARAM(packets_with_other_headers_share_no_block, other_gen_params));

@@ -57,7 +57,7 @@ static void set_up(struct rhca_responder *recv, u32 oldest, u8 sent)
 	}
 }
 
-static void refused_responses_are_due_again(struct kunit *test)
+static void refused_responses_are_sent_again(struct kunit *test)
 {
 	static const u32 oldest[] = { 0, 2, 0xfffffffe };	/* indices wrap */
 	const struct refusal_case *c = test->param_value;
@@ -79,4 +79,4 @@ static void refused_responses_are_due_again(struct kunit *test)
 }
 
 TEST_SUITE(rhca_answer,
-	   KUNIT_CASE_PARAM(refused_responses_are_due_again, refusal_gen_params));
+	   KUNIT_CASE_PARAM(refused_responses_are_sent_again, refusal_gen_params));

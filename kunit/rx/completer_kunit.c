@@ -284,7 +284,7 @@ static const struct course courses[] = {
 		COMPLETES(8), CLEAR(TARGET, 8), RESPOND(READ_ONLY, 0, 8),
 		COUNT(RX_DROPPED_OUT_OF_WINDOW, 7), ZERO(TARGET, 8) } },
 };
-TEST_COURSES(responses_have_their_consequences, courses, &spec, 0)
+TEST_COURSES(completer_follows_the_protocol, courses, &spec, 0)
 
 #define ROUNDS		200
 #define REQUESTS	8
@@ -315,7 +315,7 @@ static void respond_at_random(struct bench *b, struct rnd_state *rnd)
 }
 
 /* Whatever the peer answers, each request completes once, in order */
-static void noise_completes_each_request_once(struct kunit *test)
+static void random_responses_complete_each_request_once(struct kunit *test)
 {
 	struct bench *b = test_bench(test, IB_QPT_RC, &spec, IB_QPS_RTS);
 	struct rnd_state rnd;
@@ -339,5 +339,5 @@ static void noise_completes_each_request_once(struct kunit *test)
 }
 
 TEST_SUITE(rhca_completer,
-	   KUNIT_CASE_PARAM(responses_have_their_consequences, courses_gen_params),
-	   KUNIT_CASE(noise_completes_each_request_once));
+	   KUNIT_CASE_PARAM(completer_follows_the_protocol, courses_gen_params),
+	   KUNIT_CASE(random_responses_complete_each_request_once));

@@ -176,7 +176,7 @@ static const struct course courses[] = {
 		FREED, NAK(0, NAK_PSN), ASK_WRITE(0, 0, 8), ACK(0, 1), ASK_WRITE(1, 0, 8),
 		ACK(1, 2) } },
 };
-TEST_COURSES(what_is_held_has_its_turn, courses, &open_qp, REGION_BYTES)
+TEST_COURSES(hold_follows_the_protocol, courses, &open_qp, REGION_BYTES)
 
 static void write_one(struct bench *b, int psn, u32 bytes, bool no_ack)
 {
@@ -208,7 +208,7 @@ static void write_packet(struct bench *b, int i)
 }
 
 /* The peer retransmits the requested packets only */
-static void missing_packets_are_asked_for_one_by_one(struct kunit *test)
+static void naks_name_missing_packets_one_by_one(struct kunit *test)
 {
 	const struct holes_case *c = test->param_value;
 	struct bench *b = setup(test);
@@ -232,7 +232,7 @@ static void missing_packets_are_asked_for_one_by_one(struct kunit *test)
 	expect_nothing_held(b);
 }
 
-static void pass_over_what_is_held_is_no_harm(struct kunit *test)
+static void go_back_n_over_held_packets_does_no_harm(struct kunit *test)
 {
 	struct bench *b = setup(test);
 	int i;
@@ -249,7 +249,7 @@ static void pass_over_what_is_held_is_no_harm(struct kunit *test)
 }
 
 /* With a window of two packets nothing else recovers the missing one */
-static void duplicate_that_asks_is_answered_while_a_gap_is_open(struct kunit *test)
+static void duplicate_with_ack_req_is_answered_while_a_gap_is_open(struct kunit *test)
 {
 	struct bench *b = setup(test);
 	int i;
@@ -306,7 +306,7 @@ static bool write_to_header(const struct rhca_rx *rx)
 }
 
 /* A sender on this host may splice pages that it keeps writing to */
-static void what_is_held_is_what_was_checked(struct kunit *test)
+static void held_packet_is_as_it_was_checked(struct kunit *test)
 {
 	const struct opcode_case *c = test->param_value;
 	struct bench *b = setup(test);
@@ -330,9 +330,9 @@ static void what_is_held_is_what_was_checked(struct kunit *test)
 }
 
 TEST_SUITE(rhca_hold,
-	   KUNIT_CASE_PARAM(what_is_held_has_its_turn, courses_gen_params),
-	   KUNIT_CASE_PARAM(missing_packets_are_asked_for_one_by_one, holes_gen_params),
-	   KUNIT_CASE(pass_over_what_is_held_is_no_harm),
-	   KUNIT_CASE(duplicate_that_asks_is_answered_while_a_gap_is_open),
+	   KUNIT_CASE_PARAM(hold_follows_the_protocol, courses_gen_params),
+	   KUNIT_CASE_PARAM(naks_name_missing_packets_one_by_one, holes_gen_params),
+	   KUNIT_CASE(go_back_n_over_held_packets_does_no_harm),
+	   KUNIT_CASE(duplicate_with_ack_req_is_answered_while_a_gap_is_open),
 	   KUNIT_CASE(half_of_the_port_is_for_all),
-	   KUNIT_CASE_PARAM(what_is_held_is_what_was_checked, opcode_gen_params));
+	   KUNIT_CASE_PARAM(held_packet_is_as_it_was_checked, opcode_gen_params));

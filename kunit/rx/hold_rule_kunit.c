@@ -219,7 +219,7 @@ static u32 wait_of_reads(u32 one_in)
 }
 
 /* The response to a lost READ may be lost as well: then it also arrives twice */
-static void reads_are_late_if_most_of_them_come_twice(struct kunit *test)
+static void reads_are_late_if_most_arrive_twice(struct kunit *test)
 {
 	KUNIT_EXPECT_GT(test, wait_of_reads(1), 0);
 	KUNIT_EXPECT_EQ(test, wait_of_reads(3), 0);
@@ -227,5 +227,5 @@ static void reads_are_late_if_most_of_them_come_twice(struct kunit *test)
 }
 
 TEST_SUITE(rhca_hold_rule,
-	   KUNIT_CASE(reads_are_late_if_most_of_them_come_twice),
+	   KUNIT_CASE(reads_are_late_if_most_arrive_twice),
 	   KUNIT_CASE_PARAM(nak_follows_the_rule, rule_gen_params));

@@ -172,7 +172,7 @@ static const struct error_case {
 };
 KUNIT_ARRAY_PARAM_DESC(error, error_cases, desc);
 
-static void query_knows_of_errors_that_were_polled(struct kunit *test)
+static void query_shows_errors_that_were_polled(struct kunit *test)
 {
 	const struct error_case *c = test->param_value;
 	struct remote remote = { .verb = query };
@@ -287,5 +287,5 @@ static void slot_completion_and_state_come_in_order(struct kunit *test)
 
 TEST_SUITE(rhca_sw_qp_settle,
 	   KUNIT_CASE_PARAM(completed_message_is_acknowledged, end_gen_params),
-	   KUNIT_CASE_PARAM(query_knows_of_errors_that_were_polled, error_gen_params),
+	   KUNIT_CASE_PARAM(query_shows_errors_that_were_polled, error_gen_params),
 	   KUNIT_CASE_PARAM(slot_completion_and_state_come_in_order, failure_gen_params));

@@ -73,7 +73,7 @@ static enum rhca_parse parse_cut(struct bench *b, unsigned int bytes)
 	return parse;
 }
 
-static void packet_that_was_cut_is_refused(struct kunit *test)
+static void truncated_packet_is_refused(struct kunit *test)
 {
 	struct bench *b = setup(test);
 	unsigned int len;
@@ -191,7 +191,7 @@ static void transport_version_other_than_0_is_refused(struct kunit *test)
 }
 
 /* 40 of 256 opcodes are supported; the 7 reserved ones of RC are left to the responder */
-static void opcode_that_is_not_spoken_is_refused(struct kunit *test)
+static void unknown_opcode_is_refused(struct kunit *test)
 {
 	unsigned int opcode, refused = 0;
 	enum rhca_parse parse;
@@ -263,7 +263,7 @@ static void expect_parsed(struct bench *b, enum test_shape shape, unsigned int h
 	kfree_skb(skb);
 }
 
-static void packet_in_pieces_is_parsed_like_a_whole_one(struct kunit *test)
+static void nonlinear_packet_is_parsed_like_a_linear_one(struct kunit *test)
 {
 	struct bench *b = setup(test);
 	unsigned int head;
@@ -279,7 +279,7 @@ static void packet_in_pieces_is_parsed_like_a_whole_one(struct kunit *test)
 #define FUZZ_ROUNDS	20000
 
 /* For any packet: accepted data lies inside the packet */
-static void noise_never_leads_out_of_the_packet(struct kunit *test)
+static void random_bytes_are_parsed_inside_the_packet(struct kunit *test)
 {
 	struct rnd_state rnd;
 	struct sk_buff *skb;
@@ -329,14 +329,14 @@ static void place_of_the_icrc_is_read_once(struct kunit *test)
 }
 
 TEST_SUITE(rhca_receive,
-	   KUNIT_CASE_PARAM(packet_that_was_cut_is_refused, framing_gen_params),
+	   KUNIT_CASE_PARAM(truncated_packet_is_refused, framing_gen_params),
 	   KUNIT_CASE_PARAM(every_length_of_every_opcode_is_checked, framing_gen_params),
 	   KUNIT_CASE_PARAM(pad_count_is_taken_off_the_payload, framing_gen_params),
 	   KUNIT_CASE_PARAM(opcode_without_payload_takes_no_padding, framing_gen_params),
 	   KUNIT_CASE_PARAM(transport_version_other_than_0_is_refused, framing_gen_params),
-	   KUNIT_CASE_PARAM(opcode_that_is_not_spoken_is_refused, framing_gen_params),
+	   KUNIT_CASE_PARAM(unknown_opcode_is_refused, framing_gen_params),
 	   KUNIT_CASE_PARAM(ethernet_padding_is_no_payload, framing_gen_params),
 	   KUNIT_CASE_PARAM(v1_payload_ends_where_the_grh_says, framing_gen_params),
-	   KUNIT_CASE_PARAM(packet_in_pieces_is_parsed_like_a_whole_one, framing_gen_params),
+	   KUNIT_CASE_PARAM(nonlinear_packet_is_parsed_like_a_linear_one, framing_gen_params),
 	   KUNIT_CASE_PARAM(place_of_the_icrc_is_read_once, framing_gen_params),
-	   KUNIT_CASE_PARAM(noise_never_leads_out_of_the_packet, framing_gen_params));
+	   KUNIT_CASE_PARAM(random_bytes_are_parsed_inside_the_packet, framing_gen_params));

@@ -447,7 +447,7 @@ static const struct course courses[] = {
 		POST(1), DATAGRAM(TEST_QKEY ^ 1, 8), QUIET, COUNT(RX_DROPPED_BAD_QKEY, 1),
 		STATE(RTS) } },
 };
-TEST_COURSES(requests_have_their_consequences, courses, &open_qp, REGION_BYTES)
+TEST_COURSES(responder_follows_the_protocol, courses, &open_qp, REGION_BYTES)
 
 static void table_of_nak_actions_is_complete(struct kunit *test)
 {
@@ -519,7 +519,7 @@ static void nothing_is_flushed_to_a_queue_that_lost_completions(struct kunit *te
 	b->sw->base.is_user = false;
 }
 
-static void failed_qp_gets_all_its_receives_back(struct kunit *test)
+static void failed_qp_flushes_all_its_receives(struct kunit *test)
 {
 	struct bench *b = setup_failed(test, 512);
 	struct ib_wc wc;
@@ -579,7 +579,7 @@ static void first_flush_waits_for_no_late_one(struct kunit *test)
 }
 
 /* A poller may see the failure, then reset and reuse the QP, before the flush starts */
-static void late_flush_leaves_a_new_life_alone(struct kunit *test)
+static void late_flush_spares_a_qp_that_was_reset(struct kunit *test)
 {
 	struct rhca_batch batch = { .flush_send = true, .flush_recv = true };
 	struct bench *b = setup(test);
@@ -790,7 +790,7 @@ static void expect_untouched(struct kunit *test, struct bench *b)
 	KUNIT_EXPECT_PTR_EQ(test, NULL, memchr_inv(buffer + end, 0x5a, TEST_BUFFER_BYTES - end));
 }
 
-static void noise_changes_nothing_but_what_keys_allow(struct kunit *test)
+static void random_packets_change_only_what_keys_allow(struct kunit *test)
 {
 	struct bench *b = setup(test);
 	struct rnd_state rnd;
@@ -816,14 +816,14 @@ static void noise_changes_nothing_but_what_keys_allow(struct kunit *test)
 
 TEST_SUITE(rhca_responder,
 	   KUNIT_CASE_PARAM(request_is_refused_as_table_44_says, refusals_gen_params),
-	   KUNIT_CASE_PARAM(requests_have_their_consequences, courses_gen_params),
+	   KUNIT_CASE_PARAM(responder_follows_the_protocol, courses_gen_params),
 	   KUNIT_CASE(table_of_nak_actions_is_complete),
 	   KUNIT_CASE(flush_is_done_in_portions),
 	   KUNIT_CASE(nothing_is_flushed_to_a_queue_that_lost_completions),
-	   KUNIT_CASE(failed_qp_gets_all_its_receives_back),
+	   KUNIT_CASE(failed_qp_flushes_all_its_receives),
 	   KUNIT_CASE(first_flush_waits_for_no_late_one),
-	   KUNIT_CASE(late_flush_leaves_a_new_life_alone),
+	   KUNIT_CASE(late_flush_spares_a_qp_that_was_reset),
 	   KUNIT_CASE_PARAM(foreign_packet_is_counted_and_dropped, foreign_gen_params),
 	   KUNIT_CASE(first_message_in_rtr_raises_comm_est),
 	   KUNIT_CASE(datagram_in_rtr_raises_no_event),
-	   KUNIT_CASE(noise_changes_nothing_but_what_keys_allow));
+	   KUNIT_CASE(random_packets_change_only_what_keys_allow));

@@ -76,7 +76,7 @@ static struct sk_buff *make_block(struct kunit *test, const struct id_case *c)
 	return skb;
 }
 
-static void identifications_are_found_by_their_rule(struct kunit *test)
+static void ip_identifications_are_predicted(struct kunit *test)
 {
 	const struct id_case *c = test->param_value;
 	struct rhca_rx_batch *walk = test_alloc(test, sizeof(*walk));
@@ -349,7 +349,7 @@ static const struct course courses[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
 
-static void list_has_its_consequences(struct kunit *test)
+static void packets_of_a_list_are_processed(struct kunit *test)
 {
 	INIT_LIST_HEAD(&list);
 	test_course(test, &spec, 0);
@@ -433,10 +433,10 @@ static void completions_wait_for_no_more_than_a_quarter_of_the_queue(struct kuni
 }
 
 TEST_SUITE(rhca_rx_batch,
-	   KUNIT_CASE_PARAM(identifications_are_found_by_their_rule, id_gen_params),
+	   KUNIT_CASE_PARAM(ip_identifications_are_predicted, id_gen_params),
 	   KUNIT_CASE(wrong_icrcs_cost_little_more_than_right_ones),
 	   KUNIT_CASE_PARAM(packet_is_for_the_qp_that_it_names, ahead_gen_params),
-	   KUNIT_CASE_PARAM(list_has_its_consequences, course_gen_params),
+	   KUNIT_CASE_PARAM(packets_of_a_list_are_processed, course_gen_params),
 	   KUNIT_CASE(qps_take_turns),
 	   KUNIT_CASE(key_is_not_in_use_when_the_same_list_invalidates_it),
 	   KUNIT_CASE(completions_wait_for_no_more_than_a_quarter_of_the_queue));

@@ -43,7 +43,7 @@ static const u32 credits[] = {
 	0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536,
 	2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, };
 
-static void credit_code_promises_no_more_than_there_is(struct kunit *test)
+static void credit_code_advertises_no_more_than_posted(struct kunit *test)
 {
 	u32 i;
 
@@ -60,4 +60,4 @@ static void credit_code_promises_no_more_than_there_is(struct kunit *test)
 TEST_SUITE(rhca_retry,
 	   KUNIT_CASE(rnr_timer_is_that_of_table_45),
 	   KUNIT_CASE(ack_timeout_is_4_us_shifted),
-	   KUNIT_CASE(credit_code_promises_no_more_than_there_is));
+	   KUNIT_CASE(credit_code_advertises_no_more_than_posted));

@@ -15,7 +15,7 @@ static u32 psn(u32 n)
 
 /* --- congestion window ----------------------------------------------------- */
 
-static void window_doubles_until_it_is_the_most(struct kunit *test)
+static void window_doubles_up_to_its_maximum(struct kunit *test)
 {
 	static const u16 expected[] = { 64, 128, 128, 128 };
 	struct rhca_cwnd cwnd;
@@ -31,7 +31,7 @@ static void window_doubles_until_it_is_the_most(struct kunit *test)
 	}
 }
 
-static void window_halves_once_for_what_was_under_way(struct kunit *test)
+static void window_halves_once_for_packets_in_flight(struct kunit *test)
 {
 	struct rhca_cwnd cwnd;
 
@@ -94,7 +94,7 @@ static void measure(struct rhca_rtt *rtt, u32 sample, u64 at)
 	rhca_rtt_end(rtt, at + sample);
 }
 
-static void timeout_is_as_long_as_answers_take(struct kunit *test)
+static void timeout_follows_the_response_time(struct kunit *test)
 {
 	static const struct { u64 rtt, wanted; } rows[] = {
 		{ 1, 60 }, { 20, 60 }, { 21, 63 }, { 30, 90 }, { 80, 240 }, { 81, 240 },
@@ -133,7 +133,7 @@ static void rtt_is_that_of_rfc_6298(struct kunit *test)
 }
 
 /* Karn: with two copies of a packet, it is unknown which one is answered */
-static void repeated_packet_is_not_timed(struct kunit *test)
+static void retransmitted_packet_is_not_timed(struct kunit *test)
 {
 	struct rhca_rtt rtt = {};
 
@@ -158,7 +158,7 @@ static u32 not_timed(const struct rhca_rtt *rtt)
 }
 
 /* Each packet timed costs two clock reads */
-static void some_are_timed_unless_packets_wait(struct kunit *test)
+static void few_packets_are_timed_without_a_queue(struct kunit *test)
 {
 	struct rhca_rtt rtt = {};
 
@@ -205,7 +205,7 @@ static void queue_shows_in_the_round_trip_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_rtt_is_queued(&rtt), c->queued);
 }
 
-static void least_rtt_is_of_the_last_ten_seconds(struct kunit *test)
+static void minimum_rtt_is_of_the_last_ten_seconds(struct kunit *test)
 {
 	struct rhca_rtt rtt = {};
 
@@ -217,13 +217,13 @@ static void least_rtt_is_of_the_last_ten_seconds(struct kunit *test)
 }
 
 TEST_SUITE(rhca_cwnd,
-	   KUNIT_CASE(window_doubles_until_it_is_the_most),
-	   KUNIT_CASE(window_halves_once_for_what_was_under_way),
+	   KUNIT_CASE(window_doubles_up_to_its_maximum),
+	   KUNIT_CASE(window_halves_once_for_packets_in_flight),
 	   KUNIT_CASE(window_grows_by_one_after_a_loss),
 	   KUNIT_CASE(window_restarts_after_a_timeout),
-	   KUNIT_CASE(timeout_is_as_long_as_answers_take),
+	   KUNIT_CASE(timeout_follows_the_response_time),
 	   KUNIT_CASE(rtt_is_that_of_rfc_6298),
-	   KUNIT_CASE(repeated_packet_is_not_timed),
-	   KUNIT_CASE(some_are_timed_unless_packets_wait),
+	   KUNIT_CASE(retransmitted_packet_is_not_timed),
+	   KUNIT_CASE(few_packets_are_timed_without_a_queue),
 	   KUNIT_CASE_PARAM(queue_shows_in_the_round_trip_time, queue_gen_params),
-	   KUNIT_CASE(least_rtt_is_of_the_last_ten_seconds));
+	   KUNIT_CASE(minimum_rtt_is_of_the_last_ten_seconds));

@@ -208,13 +208,13 @@ static const struct course courses[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
 
-static void requests_leave_in_their_time(struct kunit *test)
+static void requests_are_sent_in_time(struct kunit *test)
 {
 	stay_on_this_processor(test);
 	test_course(test, &spec, 0);
 }
 
 TEST_SUITE(rhca_doorbell,
-	   KUNIT_CASE_PARAM(requests_leave_in_their_time, course_gen_params),
+	   KUNIT_CASE_PARAM(requests_are_sent_in_time, course_gen_params),
 	   KUNIT_CASE(poll_of_an_empty_queue_may_come_after_a_full_one),
 	   KUNIT_CASE(qps_wait_for_one_softirq_together));

@@ -157,7 +157,7 @@ static void take(struct kunit *test, struct rhca_rate *rate, struct rhca_cc *cc,
 	}
 }
 
-static void rate_follows_what_happens(struct kunit *test)
+static void rate_follows_events(struct kunit *test)
 {
 	const struct rate_case *c = test->param_value;
 	struct rhca_cc cc = defaults;
@@ -182,7 +182,7 @@ static void rate_follows_what_happens(struct kunit *test)
 	}
 }
 
-static void no_cnp_goes_below_the_least(struct kunit *test)
+static void no_cnp_goes_below_the_minimum(struct kunit *test)
 {
 	struct rhca_rate rate = begun(&defaults);
 	int i;
@@ -205,7 +205,7 @@ static void small_byte_reset_is_no_long_loop(struct kunit *test)
 }
 
 /* Whatever values root has written to the files */
-static void no_parameters_break_it(struct kunit *test)
+static void rate_stays_in_its_limits_with_any_parameters(struct kunit *test)
 {
 	struct rhca_cc cc = {};
 	struct rhca_rate rate;
@@ -224,7 +224,7 @@ static void no_parameters_break_it(struct kunit *test)
 }
 
 TEST_SUITE(rhca_rate,
-	   KUNIT_CASE_PARAM(rate_follows_what_happens, rate_gen_params),
-	   KUNIT_CASE(no_cnp_goes_below_the_least),
+	   KUNIT_CASE_PARAM(rate_follows_events, rate_gen_params),
+	   KUNIT_CASE(no_cnp_goes_below_the_minimum),
 	   KUNIT_CASE(small_byte_reset_is_no_long_loop),
-	   KUNIT_CASE(no_parameters_break_it));
+	   KUNIT_CASE(rate_stays_in_its_limits_with_any_parameters));

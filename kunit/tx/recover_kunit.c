@@ -202,7 +202,7 @@ static void loss_is_recovered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_recover_sends_new(&recover), c->sends_new);
 }
 
-static void peer_that_drops_is_tried_ever_less_often(struct kunit *test)
+static void peer_that_drops_is_tried_less_and_less_often(struct kunit *test)
 {
 	struct rhca_loss loss = { .psn = 10, .newest = NEWEST, .one = true, .now = NSEC_PER_SEC };
 	u64 wait = 10 * NSEC_PER_MSEC;
@@ -235,7 +235,7 @@ static void loss_costs_the_window_where_the_peer_drops(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_recover_costs_window(&recover, 0));
 }
 
-static void nothing_is_repeated_singly_where_that_is_off(struct kunit *test)
+static void no_single_packet_is_retransmitted_if_disabled(struct kunit *test)
 {
 	struct rhca_loss loss = { .psn = 10, .newest = NEWEST, .now = 1 };
 	struct rhca_recover recover = {};
@@ -245,7 +245,7 @@ static void nothing_is_repeated_singly_where_that_is_off(struct kunit *test)
 }
 
 /* With two copies it is unknown which one is answered, and a probe may merely have been early */
-static void only_what_was_missing_is_measured(struct kunit *test)
+static void only_first_retransmissions_are_timed(struct kunit *test)
 {
 	struct rhca_loss loss = { .psn = 10, .newest = NEWEST, .one = true,
 				  .now = NSEC_PER_SEC };
@@ -275,7 +275,7 @@ static void only_what_was_missing_is_measured(struct kunit *test)
 }
 
 /* A probe that is answered within the round trip has repaired a loss, and later packets waited */
-static void packet_behind_a_probe_gives_no_round_trip_time(struct kunit *test)
+static void packet_after_a_probe_gives_no_round_trip_time(struct kunit *test)
 {
 	struct rhca_rtt rtt = { .least = 2 * NSEC_PER_MSEC };
 	struct rhca_loss loss = { .psn = 10, .newest = NEWEST, .one = true, .now = NSEC_PER_SEC };
@@ -339,7 +339,7 @@ static const struct wait_case wait_cases[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(wait, wait_cases, desc);
 
-static void answer_is_waited_for(struct kunit *test)
+static void probe_waits_for_the_expected_answer(struct kunit *test)
 {
 	const struct wait_case *c = test->param_value;
 	struct rhca_rtt rtt = {
@@ -352,7 +352,7 @@ static void answer_is_waited_for(struct kunit *test)
 }
 
 /* If the first packets of a window were all lost, nothing else has been timed */
-static void answer_to_a_repeat_counts_where_nothing_else_was_timed(struct kunit *test)
+static void answer_to_a_retransmission_counts_without_other_samples(struct kunit *test)
 {
 	struct rhca_rtt rtt = {};
 
@@ -367,10 +367,10 @@ static void answer_to_a_repeat_counts_where_nothing_else_was_timed(struct kunit 
 
 TEST_SUITE(rhca_recover,
 	   KUNIT_CASE_PARAM(loss_is_recovered, recover_gen_params),
-	   KUNIT_CASE(peer_that_drops_is_tried_ever_less_often),
+	   KUNIT_CASE(peer_that_drops_is_tried_less_and_less_often),
 	   KUNIT_CASE(loss_costs_the_window_where_the_peer_drops),
-	   KUNIT_CASE(nothing_is_repeated_singly_where_that_is_off),
-	   KUNIT_CASE(only_what_was_missing_is_measured),
-	   KUNIT_CASE(packet_behind_a_probe_gives_no_round_trip_time),
-	   KUNIT_CASE_PARAM(answer_is_waited_for, wait_gen_params),
-	   KUNIT_CASE(answer_to_a_repeat_counts_where_nothing_else_was_timed));
+	   KUNIT_CASE(no_single_packet_is_retransmitted_if_disabled),
+	   KUNIT_CASE(only_first_retransmissions_are_timed),
+	   KUNIT_CASE(packet_after_a_probe_gives_no_round_trip_time),
+	   KUNIT_CASE_PARAM(probe_waits_for_the_expected_answer, wait_gen_params),
+	   KUNIT_CASE(answer_to_a_retransmission_counts_without_other_samples));

@@ -108,7 +108,7 @@ static void expect_payload(struct bench *b, u32 offset)
 			   b->sent->payload_bytes);
 }
 
-static void message_is_cut_at_the_mtu(struct kunit *test)
+static void message_is_segmented_at_the_mtu(struct kunit *test)
 {
 	const struct segment_case *c = test->param_value;
 	struct bench *b = setup(test, c->type);
@@ -591,12 +591,12 @@ static const struct course courses[] = {
 		BRING_UP, READS(8), SENDS(1), SENDS(1), LEFT(READ_REQUEST, 0),
 		LEFT(SEND_ONLY, 1), LEFT(SEND_ONLY, 2), SENT(0) } },
 };
-TEST_COURSES(requests_and_answers_have_their_consequences, courses, &spec, 0)
+TEST_COURSES(requester_follows_the_protocol, courses, &spec, 0)
 
 #define LONG_BYTES	(40U << 10)
 
 /* The context that receives ACKs must not copy long payloads for the poster */
-static void long_request_is_left_to_the_processor_that_posts(struct kunit *test)
+static void long_request_is_left_to_the_cpu_that_posts(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
 	struct rhca_turn *turn = &b->send->turn;
@@ -703,7 +703,7 @@ static void post_mixed(struct bench *b, const struct mix_case *c)
 	KUNIT_ASSERT_EQ(b->hca->test, 0, ib_post_send(b->qp, first, NULL));
 }
 
-static void packet_that_is_waited_for_asks_at_once(struct kunit *test)
+static void last_packet_before_a_wait_sets_ack_req(struct kunit *test)
 {
 	static const struct test_qp_spec one = {
 		.sq_psn = FIRST_PSN, .initiator_depth = 1, .retries = 3,
@@ -725,7 +725,7 @@ static void packet_that_is_waited_for_asks_at_once(struct kunit *test)
 }
 
 /* Sending paused after a retransmitted request: the rate allowed only one packet */
-static void registration_behind_a_repeated_request_completes(struct kunit *test)
+static void registration_after_a_retransmitted_request_completes(struct kunit *test)
 {
 	static const struct mix_case both = {
 		.num = 2, .wrs = { { IB_WR_SEND, 1 }, { IB_WR_REG_MR } },
@@ -795,7 +795,7 @@ static void requests_without_a_packet_do_not_pile_up(struct kunit *test)
 }
 
 /* No ACK will come for the request before it: that is complete once sent */
-static void uc_invalidates_behind_what_is_sent_with_it(struct kunit *test)
+static void uc_invalidates_after_requests_sent_with_it(struct kunit *test)
 {
 	static const struct mix_case both = {
 		.num = 2, .wrs = { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_LOCAL_INV } },
@@ -836,7 +836,7 @@ static void empty_queue_begins_with_the_same_slot(struct kunit *test)
 }
 
 /* The WRITE is planned but never sent, so no response to it is outstanding */
-static void bad_request_does_not_repeat_the_read_before_it(struct kunit *test)
+static void bad_request_does_not_retransmit_the_read_before_it(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
 	struct ib_rdma_wr read, write;
@@ -860,7 +860,7 @@ static void bad_request_does_not_repeat_the_read_before_it(struct kunit *test)
 }
 
 /* The timer was armed before modify_qp set the timeout to 0 (infinite) */
-static void timeout_of_none_repeats_nothing(struct kunit *test)
+static void timeout_0_retransmits_nothing(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
 
@@ -878,7 +878,7 @@ static void timeout_of_none_repeats_nothing(struct kunit *test)
 }
 
 /* The poster may hold a lock that its event handler takes */
-static void event_of_a_verb_is_raised_behind_it(struct kunit *test)
+static void event_of_a_verb_is_raised_after_it(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
 	struct ib_rdma_wr wr;
@@ -897,7 +897,7 @@ static void event_of_a_verb_is_raised_behind_it(struct kunit *test)
 }
 
 /* The peer is alive and has asked for a delay, which only uses an RNR retry, 9.7.5.2.8 */
-static void time_that_a_receiver_asks_for_is_no_timeout(struct kunit *test)
+static void rnr_pause_is_no_ack_timeout(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
 
@@ -929,18 +929,18 @@ static void datagram_opcode_is_that_of_table_38(struct kunit *test)
 
 TEST_SUITE(rhca_requester,
 	   KUNIT_CASE(datagram_opcode_is_that_of_table_38),
-	   KUNIT_CASE_PARAM(message_is_cut_at_the_mtu, segment_gen_params),
+	   KUNIT_CASE_PARAM(message_is_segmented_at_the_mtu, segment_gen_params),
 	   KUNIT_CASE(entries_of_a_list_are_joined),
 	   KUNIT_CASE(window_bounds_what_is_in_flight),
-	   KUNIT_CASE(long_request_is_left_to_the_processor_that_posts),
+	   KUNIT_CASE(long_request_is_left_to_the_cpu_that_posts),
 	   KUNIT_CASE(datagram_is_one_packet),
-	   KUNIT_CASE_PARAM(packet_that_is_waited_for_asks_at_once, mix_gen_params),
-	   KUNIT_CASE(registration_behind_a_repeated_request_completes),
+	   KUNIT_CASE_PARAM(last_packet_before_a_wait_sets_ack_req, mix_gen_params),
+	   KUNIT_CASE(registration_after_a_retransmitted_request_completes),
 	   KUNIT_CASE(requests_without_a_packet_do_not_pile_up),
-	   KUNIT_CASE(uc_invalidates_behind_what_is_sent_with_it),
+	   KUNIT_CASE(uc_invalidates_after_requests_sent_with_it),
 	   KUNIT_CASE(empty_queue_begins_with_the_same_slot),
-	   KUNIT_CASE(bad_request_does_not_repeat_the_read_before_it),
-	   KUNIT_CASE(timeout_of_none_repeats_nothing),
-	   KUNIT_CASE(event_of_a_verb_is_raised_behind_it),
-	   KUNIT_CASE(time_that_a_receiver_asks_for_is_no_timeout),
-	   KUNIT_CASE_PARAM(requests_and_answers_have_their_consequences, courses_gen_params));
+	   KUNIT_CASE(bad_request_does_not_retransmit_the_read_before_it),
+	   KUNIT_CASE(timeout_0_retransmits_nothing),
+	   KUNIT_CASE(event_of_a_verb_is_raised_after_it),
+	   KUNIT_CASE(rnr_pause_is_no_ack_timeout),
+	   KUNIT_CASE_PARAM(requester_follows_the_protocol, courses_gen_params));

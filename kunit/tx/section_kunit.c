@@ -74,7 +74,7 @@ static void post_writes(struct test_hca *hca, struct ib_qp *qp)
 	KUNIT_ASSERT_EQ(hca->test, 0, ib_post_send(qp, &wr[0].wr, NULL));
 }
 
-static void post_sends_no_more_than_that(struct kunit *test)
+static void post_sends_no_more_than_a_section(struct kunit *test)
 {
 	const struct section_case *c = test->param_value;
 	struct test_hca *hca = setup(test);
@@ -134,7 +134,7 @@ static void expect_most_of_tasklet(struct test_hca *hca, u32 mtu)
 	KUNIT_EXPECT_LE(test, b->most, most_of(mtu));
 }
 
-static void tasklet_sends_no_more_than_that(struct kunit *test)
+static void tasklet_sends_no_more_than_a_section(struct kunit *test)
 {
 	const struct section_case *c = test->param_value;
 
@@ -149,7 +149,7 @@ static void set_section_owner(const struct task_struct *owner)
 	local_bh_enable();
 }
 
-static void tasklet_in_anothers_section_sends_no_more(struct kunit *test)
+static void tasklet_that_preempts_a_section_sends_no_more(struct kunit *test)
 {
 	const struct section_case *c = test->param_value;
 	struct test_hca *hca = setup(test);
@@ -162,7 +162,7 @@ static void tasklet_in_anothers_section_sends_no_more(struct kunit *test)
 /* --- answers ----------------------------------------------------------------- */
 
 /* Requests to several QPs, in one list from an adapter's driver */
-static void answers_are_no_more_than_that(struct kunit *test)
+static void answers_are_no_more_than_a_section(struct kunit *test)
 {
 	const struct section_case *c = test->param_value;
 	struct test_hca *hca = setup(test);
@@ -201,7 +201,7 @@ static const struct spared_case {
 };
 KUNIT_ARRAY_PARAM_DESC(spared, spared_cases, desc);
 
-static void spared_are_processes_that_ksoftirqd_competes_with(struct kunit *test)
+static void processes_equal_to_ksoftirqd_are_spared(struct kunit *test)
 {
 	const struct spared_case *c = test->param_value;
 	struct task_struct *task = test_alloc(test, sizeof(*task));
@@ -302,10 +302,10 @@ static void tasklet_sends_in_a_process_unless_much_was_sent(struct kunit *test)
 }
 
 TEST_SUITE(rhca_section,
-	   KUNIT_CASE_PARAM(post_sends_no_more_than_that, section_gen_params),
-	   KUNIT_CASE_PARAM(tasklet_sends_no_more_than_that, section_gen_params),
-	   KUNIT_CASE_PARAM(tasklet_in_anothers_section_sends_no_more, section_gen_params),
-	   KUNIT_CASE_PARAM(answers_are_no_more_than_that, section_gen_params),
-	   KUNIT_CASE_PARAM(spared_are_processes_that_ksoftirqd_competes_with, spared_gen_params),
+	   KUNIT_CASE_PARAM(post_sends_no_more_than_a_section, section_gen_params),
+	   KUNIT_CASE_PARAM(tasklet_sends_no_more_than_a_section, section_gen_params),
+	   KUNIT_CASE_PARAM(tasklet_that_preempts_a_section_sends_no_more, section_gen_params),
+	   KUNIT_CASE_PARAM(answers_are_no_more_than_a_section, section_gen_params),
+	   KUNIT_CASE_PARAM(processes_equal_to_ksoftirqd_are_spared, spared_gen_params),
 	   KUNIT_CASE_PARAM(ack_sends_in_a_process_unless_much_was_sent, borrow_gen_params),
 	   KUNIT_CASE_PARAM(tasklet_sends_in_a_process_unless_much_was_sent, borrow_gen_params));

@@ -19,7 +19,7 @@ static void post_write(struct bench *b, u32 bytes)
 }
 
 /* A timer that fires early re-arms itself, possibly for a pause that has ended */
-static void post_delay_is_not_put_off_by_an_older_pause(struct kunit *test)
+static void older_pause_does_not_extend_a_post_delay(struct kunit *test)
 {
 	struct bench *b = test_bench(test, IB_QPT_UC, &spec, IB_QPS_RTS);
 	struct rhca_turn *turn = &b->send->turn;
@@ -33,7 +33,7 @@ static void post_delay_is_not_put_off_by_an_older_pause(struct kunit *test)
 }
 
 /* The test's netdev keeps all packets: none is ever transmitted */
-static void what_is_under_way_is_bounded(struct kunit *test)
+static void memory_in_local_queues_is_bounded(struct kunit *test)
 {
 	struct bench *b = test_bench(test, IB_QPT_UC, &spec, IB_QPS_RTS);
 	struct sock *owner = b->sw->base.owner->sk;
@@ -154,5 +154,5 @@ static void no_kick_is_lost(struct kunit *test)
 
 TEST_SUITE(rhca_send_sched,
 	   KUNIT_CASE(no_kick_is_lost),
-	   KUNIT_CASE(what_is_under_way_is_bounded),
-	   KUNIT_CASE(post_delay_is_not_put_off_by_an_older_pause));
+	   KUNIT_CASE(memory_in_local_queues_is_bounded),
+	   KUNIT_CASE(older_pause_does_not_extend_a_post_delay));

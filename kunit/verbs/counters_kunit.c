@@ -215,7 +215,7 @@ static int switch_counter(struct bench *b, int index, bool on)
 	return b->hca->ibdev->ops.modify_hw_stat(b->hca->ibdev, 1, index, on);
 }
 
-static void optional_counters_are_switched_alone(struct kunit *test)
+static void optional_counters_are_enabled_one_by_one(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
 
@@ -236,4 +236,4 @@ TEST_SUITE(rhca_sw_counters,
 	   KUNIT_CASE(qp_is_bound_once),
 	   KUNIT_CASE(binding_outlives_a_change_of_port_attributes),
 	   KUNIT_CASE(every_counter_has_a_name_and_its_place),
-	   KUNIT_CASE(optional_counters_are_switched_alone));
+	   KUNIT_CASE(optional_counters_are_enabled_one_by_one));

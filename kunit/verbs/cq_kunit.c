@@ -164,7 +164,7 @@ static void qp_of_a_cq_in_error_stays_in_reset(struct kunit *test)
 }
 
 /* Completions left in the queue would point to a freed QP */
-static void completions_go_with_their_qp(struct kunit *test)
+static void completions_of_a_destroyed_qp_are_removed(struct kunit *test)
 {
 	struct bench *b = setup(test), other = *b;
 	struct ib_wc wc[CQ_ENTRIES];
@@ -225,4 +225,4 @@ TEST_SUITE(rhca_cq,
 	   KUNIT_CASE(overrun_fails_every_qp_of_the_cq),
 	   KUNIT_CASE(cq_in_error_takes_no_completion),
 	   KUNIT_CASE(qp_of_a_cq_in_error_stays_in_reset),
-	   KUNIT_CASE(completions_go_with_their_qp));
+	   KUNIT_CASE(completions_of_a_destroyed_qp_are_removed));

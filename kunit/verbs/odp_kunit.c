@@ -162,7 +162,7 @@ static void lost_packet_waits_for_its_page_alone(struct kunit *test)
 }
 
 /* If no new packet can follow, the newest is sent again with AckReq: that is no new loss */
-static void lost_packet_is_sent_whatever_is_behind_it(struct kunit *test)
+static void lost_packet_is_sent_whatever_follows_it(struct kunit *test)
 {
 	struct test_sent *sent = test_alloc(test, sizeof(*sent));
 	struct bench *b = setup(test);
@@ -198,4 +198,4 @@ TEST_SUITE(rhca_odp,
 	   KUNIT_CASE(bad_page_is_reported_after_the_longest_pause),
 	   KUNIT_CASE(connection_begins_with_a_short_pause),
 	   KUNIT_CASE(lost_packet_waits_for_its_page_alone),
-	   KUNIT_CASE(lost_packet_is_sent_whatever_is_behind_it));
+	   KUNIT_CASE(lost_packet_is_sent_whatever_follows_it));

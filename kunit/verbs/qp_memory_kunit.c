@@ -45,7 +45,7 @@ static void idle_rc_qp_of_depth_16_takes_6_kib(struct kunit *test)
 	KUNIT_EXPECT_LE(test, bytes_of(to_sw_qp(ibqp_to_verbs(qp))), MOST_BYTES);
 }
 
-static void send_queue_takes_all_it_was_made_for(struct kunit *test)
+static void send_queue_holds_max_send_wr(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct ib_qp *qp = create_qp(hca, DEPTH);
@@ -84,7 +84,7 @@ static void responder_resources_are_as_many_as_asked_for(struct kunit *test)
 }
 
 /* Their number may change in SQD; earlier answers are kept, 9.7.5.1 */
-static void resources_keep_what_they_know_when_they_grow(struct kunit *test)
+static void resources_keep_their_content_when_they_grow(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
@@ -124,7 +124,7 @@ static int destroy_and_look(struct rhca_qp *core, struct ib_udata *udata)
 }
 
 /* Some kernels show a QP, with its rate, until ib_core has freed it */
-static void rate_of_a_destroyed_qp_is_not_looked_for(struct kunit *test)
+static void rate_of_a_destroyed_qp_is_not_read(struct kunit *test)
 {
 	struct rhca_backend_ops *backend = test_alloc(test, sizeof(*backend));
 	struct test_hca *hca;
@@ -142,7 +142,7 @@ static void rate_of_a_destroyed_qp_is_not_looked_for(struct kunit *test)
 
 TEST_SUITE(rhca_qp_memory,
 	   KUNIT_CASE(idle_rc_qp_of_depth_16_takes_6_kib),
-	   KUNIT_CASE(send_queue_takes_all_it_was_made_for),
+	   KUNIT_CASE(send_queue_holds_max_send_wr),
 	   KUNIT_CASE_PARAM(responder_resources_are_as_many_as_asked_for, room_gen_params),
-	   KUNIT_CASE(resources_keep_what_they_know_when_they_grow),
-	   KUNIT_CASE(rate_of_a_destroyed_qp_is_not_looked_for));
+	   KUNIT_CASE(resources_keep_their_content_when_they_grow),
+	   KUNIT_CASE(rate_of_a_destroyed_qp_is_not_read));

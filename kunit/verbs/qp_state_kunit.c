@@ -43,7 +43,7 @@ static struct rhca_verbs_qp *qp_in(struct kunit *test, enum ib_qp_state state)
 	return qp;
 }
 
-static void all_that_is_asked_must_be_allowed(struct kunit *test)
+static void all_abilities_asked_for_are_needed(struct kunit *test)
 {
 	struct rhca_verbs_qp *qp = qp_in(test, IB_QPS_RTR);
 
@@ -141,7 +141,7 @@ static int modify_while_failing(struct ib_qp *ibqp, struct ib_qp_attr *attr,
 	return ret;
 }
 
-static void refused_change_of_rights_is_not_in_force(struct kunit *test)
+static void refused_change_of_access_flags_has_no_effect(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	const struct test_qp_spec spec = { .access = IB_ACCESS_REMOTE_WRITE };
@@ -158,7 +158,7 @@ static void refused_change_of_rights_is_not_in_force(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, verbs->attr.qp_access_flags, IB_ACCESS_REMOTE_WRITE);
 }
 
-static void refused_change_of_path_is_not_in_force(struct kunit *test)
+static void refused_change_of_path_has_no_effect(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	const struct test_qp_spec spec = { .access = IB_ACCESS_REMOTE_WRITE };
@@ -175,7 +175,7 @@ static void refused_change_of_path_is_not_in_force(struct kunit *test)
 }
 
 /* The QP's next user would take them for its own */
-static void reset_takes_completions_away(struct kunit *test)
+static void reset_removes_completions(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &(struct test_qp_spec) {}, IB_QPS_RTS);
@@ -226,10 +226,10 @@ static void query_returns_the_current_psns(struct kunit *test)
 
 TEST_SUITE(rhca_qp_state,
 	   KUNIT_CASE_PARAM(state_allows_what_ibta_says, state_gen_params),
-	   KUNIT_CASE(all_that_is_asked_must_be_allowed),
+	   KUNIT_CASE(all_abilities_asked_for_are_needed),
 	   KUNIT_CASE_PARAM(error_moves_a_qp_once, fail_gen_params),
 	   KUNIT_CASE(last_wqe_event_is_raised_once),
-	   KUNIT_CASE(refused_change_of_rights_is_not_in_force),
-	   KUNIT_CASE(refused_change_of_path_is_not_in_force),
-	   KUNIT_CASE(reset_takes_completions_away),
+	   KUNIT_CASE(refused_change_of_access_flags_has_no_effect),
+	   KUNIT_CASE(refused_change_of_path_has_no_effect),
+	   KUNIT_CASE(reset_removes_completions),
 	   KUNIT_CASE(query_returns_the_current_psns));

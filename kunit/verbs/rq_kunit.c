@@ -96,7 +96,7 @@ static const u32 sge_counts[] = {
 	0x7fffffff, 0x80000000, 0xffffffff, };
 KUNIT_ARRAY_PARAM(sge_count, sge_counts, hostile_desc);
 
-static void receive_with_a_false_sge_count_is_empty(struct kunit *test)
+static void receive_with_an_invalid_sge_count_is_empty(struct kunit *test)
 {
 	u32 count = *(const u32 *)test->param_value;
 	struct rq_bench *b = test->priv;
@@ -128,7 +128,7 @@ static void receive_length_does_not_overflow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->wqe->length, 2ULL * U32_MAX);
 }
 
-static void false_producer_yields_no_more_than_the_ring(struct kunit *test)
+static void wrong_producer_index_yields_at_most_the_ring(struct kunit *test)
 {
 	u32 value = *(const u32 *)test->param_value;
 	struct rq_bench *b = test->priv;
@@ -222,7 +222,7 @@ static int resize_until_stopped(void *data)
 	return 0;
 }
 
-static void resize_meets_posts_and_takes(struct kunit *test)
+static void resize_runs_beside_posts_and_takes(struct kunit *test)
 {
 	unsigned long end = jiffies + 60 * HZ;
 	struct rq_bench *b = test->priv;
@@ -252,8 +252,8 @@ static void resize_meets_posts_and_takes(struct kunit *test)
 TEST_SUITE_WITH(rhca_rq, rq_init, rq_exit,
 		KUNIT_CASE(receives_are_taken_in_order),
 		KUNIT_CASE(receive_queue_refuses_what_does_not_fit),
-		KUNIT_CASE_PARAM(receive_with_a_false_sge_count_is_empty, sge_count_gen_params),
+		KUNIT_CASE_PARAM(receive_with_an_invalid_sge_count_is_empty, sge_count_gen_params),
 		KUNIT_CASE(receive_length_does_not_overflow),
-		KUNIT_CASE_PARAM(false_producer_yields_no_more_than_the_ring, hostile_gen_params),
+		KUNIT_CASE_PARAM(wrong_producer_index_yields_at_most_the_ring, hostile_gen_params),
 		KUNIT_CASE(resized_queue_keeps_its_order),
-		KUNIT_CASE(resize_meets_posts_and_takes));
+		KUNIT_CASE(resize_runs_beside_posts_and_takes));

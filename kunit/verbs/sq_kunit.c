@@ -203,7 +203,7 @@ static void request_is_a_copy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wqe->sge[1].length, 100);
 }
 
-static void flags_that_are_not_ours_are_dropped(struct kunit *test)
+static void unknown_flags_are_dropped(struct kunit *test)
 {
 	struct sq_bench *b = test->priv;
 
@@ -214,7 +214,7 @@ static void flags_that_are_not_ours_are_dropped(struct kunit *test)
 			IB_SEND_FENCE | IB_SEND_SIGNALED | IB_SEND_SOLICITED);
 }
 
-static void false_producer_yields_no_more_requests(struct kunit *test)
+static void invalid_producer_index_yields_no_requests(struct kunit *test)
 {
 	u32 value = *(const u32 *)test->param_value;
 	struct sq_bench *b = test->priv;
@@ -237,5 +237,5 @@ TEST_SUITE_WITH(rhca_sq, sq_init, sq_exit,
 		KUNIT_CASE_PARAM(request_of_a_process_is_checked, fetch_gen_params),
 		KUNIT_CASE_PARAM(flush_checks_type_and_range, flush_gen_params),
 		KUNIT_CASE(request_is_a_copy),
-		KUNIT_CASE(flags_that_are_not_ours_are_dropped),
-		KUNIT_CASE_PARAM(false_producer_yields_no_more_requests, hostile_gen_params));
+		KUNIT_CASE(unknown_flags_are_dropped),
+		KUNIT_CASE_PARAM(invalid_producer_index_yields_no_requests, hostile_gen_params));

@@ -83,7 +83,7 @@ static void domain_of_the_qp_does_not_count(struct kunit *test)
 }
 
 /* modify_srq sets it. Programs may leave it uninitialised, ibv_create_srq(3) */
-static void limit_is_of_no_account_at_creation(struct kunit *test)
+static void limit_is_ignored_at_creation(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct ib_srq *srq = test_srq(hca, hca->pd, MAX_WR, U32_MAX);
@@ -138,6 +138,6 @@ static void limit_above_the_queue_length_is_reported_at_once(struct kunit *test)
 TEST_SUITE(rhca_srq,
 	   KUNIT_CASE(domain_of_the_queue_counts),
 	   KUNIT_CASE(domain_of_the_qp_does_not_count),
-	   KUNIT_CASE(limit_is_of_no_account_at_creation),
+	   KUNIT_CASE(limit_is_ignored_at_creation),
 	   KUNIT_CASE(longest_queue_may_have_a_limit),
 	   KUNIT_CASE(limit_above_the_queue_length_is_reported_at_once));

@@ -91,7 +91,7 @@ static bool has_fired(struct timed *t)
 #define MANY	500
 
 /* Shorter and longer than the wheel's range, and more at one time than one softirq runs */
-static void all_fire_and_none_is_early(struct kunit *test)
+static void timers_fire_and_never_early(struct kunit *test)
 {
 	static const u64 waits[] = { 0, 1, 200000, 1000000, 7900000, 8400000, 30000000 };
 	struct timed *timed = make(test, MANY);
@@ -108,7 +108,7 @@ static void all_fire_and_none_is_early(struct kunit *test)
 	stop_all(timed, MANY);
 }
 
-static void only_an_earlier_start_moves_it(struct kunit *test)
+static void only_an_earlier_start_moves_a_timer(struct kunit *test)
 {
 	struct timed *timed = make(test, 3);
 
@@ -127,7 +127,7 @@ static void only_an_earlier_start_moves_it(struct kunit *test)
 	stop_all(timed, 3);
 }
 
-static void stopped_one_does_not_fire(struct kunit *test)
+static void stopped_timer_does_not_fire(struct kunit *test)
 {
 	struct timed *timed = make(test, 3);
 
@@ -143,7 +143,7 @@ static void stopped_one_does_not_fire(struct kunit *test)
 	stop_all(timed, 3);
 }
 
-static void one_that_starts_itself_can_be_stopped(struct kunit *test)
+static void timer_that_starts_itself_can_be_stopped(struct kunit *test)
 {
 	struct timed *timed = make(test, MANY);
 	u32 i, calls;
@@ -165,7 +165,7 @@ static void one_that_starts_itself_can_be_stopped(struct kunit *test)
 }
 
 /* With few timers it may still fire; with many it does not */
-static void one_of_many_that_need_not_fire_does_not(struct kunit *test)
+static void timer_that_need_not_fire_does_not(struct kunit *test)
 {
 	struct timed *timed = make(test, MANY);
 	u32 i;
@@ -189,7 +189,7 @@ static void one_of_many_that_need_not_fire_does_not(struct kunit *test)
 }
 
 /* Each expiry is an interrupt, so timers of half a millisecond (2^19 ns) share one at its end */
-static void many_share_an_interrupt(struct kunit *test)
+static void timers_share_an_interrupt(struct kunit *test)
 {
 	struct timed *timed = make(test, MANY);
 	u32 i;
@@ -206,7 +206,7 @@ static void many_share_an_interrupt(struct kunit *test)
 }
 
 /* It keeps its place, but must fire once, at its new time */
-static void one_that_need_not_fire_can_be_started_again(struct kunit *test)
+static void timer_that_need_not_fire_can_be_started_again(struct kunit *test)
 {
 	static const u64 waits[] = { NSEC_PER_MSEC, 4 * NSEC_PER_MSEC, 20 * NSEC_PER_MSEC };
 	struct timed *timed = make(test, MANY);
@@ -232,10 +232,10 @@ static void one_that_need_not_fire_can_be_started_again(struct kunit *test)
 }
 
 TEST_SUITE(rhca_timing_wheel,
-	   KUNIT_CASE(all_fire_and_none_is_early),
-	   KUNIT_CASE(only_an_earlier_start_moves_it),
-	   KUNIT_CASE(stopped_one_does_not_fire),
-	   KUNIT_CASE(one_that_starts_itself_can_be_stopped),
-	   KUNIT_CASE(many_share_an_interrupt),
-	   KUNIT_CASE(one_of_many_that_need_not_fire_does_not),
-	   KUNIT_CASE(one_that_need_not_fire_can_be_started_again));
+	   KUNIT_CASE(timers_fire_and_never_early),
+	   KUNIT_CASE(only_an_earlier_start_moves_a_timer),
+	   KUNIT_CASE(stopped_timer_does_not_fire),
+	   KUNIT_CASE(timer_that_starts_itself_can_be_stopped),
+	   KUNIT_CASE(timers_share_an_interrupt),
+	   KUNIT_CASE(timer_that_need_not_fire_does_not),
+	   KUNIT_CASE(timer_that_need_not_fire_can_be_started_again));

@@ -115,7 +115,7 @@ static const struct lie_case {
 };
 KUNIT_ARRAY_PARAM_DESC(lie, lie_cases, desc);
 
-static void network_header_that_lies_is_refused(struct kunit *test)
+static void inconsistent_network_header_is_refused(struct kunit *test)
 {
 	const struct lie_case *c = test->param_value;
 	u8 header[RHCA_MAX_NETWORK_BYTES];
@@ -158,5 +158,5 @@ TEST_SUITE(rhca_encap,
 	   KUNIT_CASE_PARAM(network_header_is_written_as_the_annexes_say, encap_gen_params),
 	   KUNIT_CASE_PARAM(network_header_of_the_right_length_is_read_back, encap_gen_params),
 	   KUNIT_CASE(ipv4_checksum_is_right),
-	   KUNIT_CASE_PARAM(network_header_that_lies_is_refused, lie_gen_params),
+	   KUNIT_CASE_PARAM(inconsistent_network_header_is_refused, lie_gen_params),
 	   KUNIT_CASE_PARAM(gid_chooses_the_framing, gid_gen_params));

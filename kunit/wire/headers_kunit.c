@@ -24,7 +24,7 @@ static const struct bth_case {
 };
 KUNIT_ARRAY_PARAM_DESC(bth, bth_cases, desc);
 
-static void bth_is_what_ibta_draws(struct kunit *test)
+static void bth_has_the_layout_of_ibta(struct kunit *test)
 {
 	const struct bth_case *c = test->param_value;
 	const struct rhca_bth *bth = (const struct rhca_bth *)c->bytes;
@@ -58,7 +58,7 @@ static void bth_accessors_ignore_reserved_bits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_bth_version(bth), 15);
 }
 
-static void deth_is_written_as_ibta_draws_it(struct kunit *test)
+static void deth_has_the_layout_of_ibta(struct kunit *test)
 {
 	const u8 bytes[8] = { 0x80, 0x01, 0x00, 0x02, 0, 0xab, 0xcd, 0xef };
 	struct rhca_deth deth;
@@ -68,7 +68,7 @@ static void deth_is_written_as_ibta_draws_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_deth_src_qpn(&deth), 0xabcdef);
 }
 
-static void aeth_is_written_as_ibta_draws_it(struct kunit *test)
+static void aeth_has_the_layout_of_ibta(struct kunit *test)
 {
 	const u8 bytes[4] = { 0x61, 0x12, 0x34, 0x56 };
 	struct rhca_aeth aeth;
@@ -105,8 +105,8 @@ static void syndrome_has_ibta_value(struct kunit *test)
 }
 
 TEST_SUITE(rhca_headers,
-	   KUNIT_CASE_PARAM(bth_is_what_ibta_draws, bth_gen_params),
+	   KUNIT_CASE_PARAM(bth_has_the_layout_of_ibta, bth_gen_params),
 	   KUNIT_CASE(bth_accessors_ignore_reserved_bits),
-	   KUNIT_CASE(deth_is_written_as_ibta_draws_it),
-	   KUNIT_CASE(aeth_is_written_as_ibta_draws_it),
+	   KUNIT_CASE(deth_has_the_layout_of_ibta),
+	   KUNIT_CASE(aeth_has_the_layout_of_ibta),
 	   KUNIT_CASE_PARAM(syndrome_has_ibta_value, syndrome_gen_params));

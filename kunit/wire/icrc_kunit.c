@@ -61,7 +61,7 @@ static bool received_ok(struct kunit *test, const u8 *packet,
 	return ok;
 }
 
-static void packet_is_received_wherever_its_bytes_lie(struct kunit *test)
+static void packet_is_received_from_any_skb_layout(struct kunit *test)
 {
 	const struct icrc_vector *v = test->param_value;
 	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
@@ -152,7 +152,7 @@ static u8 masked_bits(enum rhca_encap encap, unsigned int offset)
 }
 
 /* The ICRC changes with each bit but those masked */
-static void icrc_covers_every_bit_that_stays(struct kunit *test)
+static void icrc_covers_every_invariant_bit(struct kunit *test)
 {
 	const struct icrc_vector *v = test->param_value;
 	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
@@ -172,6 +172,6 @@ static void icrc_covers_every_bit_that_stays(struct kunit *test)
 }
 
 TEST_SUITE(rhca_icrc,
-	   KUNIT_CASE_PARAM(packet_is_received_wherever_its_bytes_lie, vector_gen_params),
+	   KUNIT_CASE_PARAM(packet_is_received_from_any_skb_layout, vector_gen_params),
 	   KUNIT_CASE_PARAM(icrc_continues_from_a_previous_packet, vector_gen_params),
-	   KUNIT_CASE_PARAM(icrc_covers_every_bit_that_stays, vector_gen_params));
+	   KUNIT_CASE_PARAM(icrc_covers_every_invariant_bit, vector_gen_params));
