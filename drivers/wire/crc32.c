@@ -182,7 +182,7 @@ int rhca_crc32_init(void)
 
 /**
  * rhca_crc32_begin - Begin a series of CRC computations
- * @bytes: their total, at most RHCA_CRC32_MOST
+ * @bytes: their total, at most RHCA_CRC32_MAX
  *
  * Saves the vector registers once for all of them. Until rhca_crc32_end() the caller must not
  * sleep, fault, or use the registers itself.

@@ -12,7 +12,7 @@
  * Maximum bytes between rhca_crc32_begin() and rhca_crc32_end(), which may disable preemption: some
  * 20 us at 128 bits.
  */
-#define RHCA_CRC32_MOST		65536
+#define RHCA_CRC32_MAX		65536
 
 int rhca_crc32_init(void);
 int rhca_crc32_choose(const char *name);

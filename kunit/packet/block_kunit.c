@@ -26,8 +26,8 @@ static void packets_leave_singly_after_a_loss(struct kunit *test)
 	struct rhca_block_backoff backoff = {};
 
 	rhca_block_lost(&backoff);
-	KUNIT_EXPECT_EQ(test, backoff.single, RHCA_BLOCK_SINGLE_LEAST);
-	rhca_block_sent(&backoff, RHCA_BLOCK_SINGLE_LEAST - 1);
+	KUNIT_EXPECT_EQ(test, backoff.single, RHCA_BLOCK_SINGLE_MIN);
+	rhca_block_sent(&backoff, RHCA_BLOCK_SINGLE_MIN - 1);
 	KUNIT_EXPECT_EQ(test, backoff.single, 1);
 	rhca_block_sent(&backoff, 64);
 	KUNIT_EXPECT_EQ(test, backoff.single, 0);
@@ -47,7 +47,7 @@ static void path_that_loses_blocks_gets_few(struct kunit *test)
 		rhca_block_sent(&backoff, 128);
 		in_blocks += 128;
 	}
-	KUNIT_EXPECT_LE(test, backoff.window, RHCA_BLOCK_SINGLE_MOST);
+	KUNIT_EXPECT_LE(test, backoff.window, RHCA_BLOCK_SINGLE_MAX);
 	KUNIT_EXPECT_GT(test, single, 100 * in_blocks);
 }
 
@@ -58,9 +58,9 @@ static void rare_losses_are_forgotten(struct kunit *test)
 
 	for (i = 0; i < 20; i++) {
 		rhca_block_lost(&backoff);
-		KUNIT_EXPECT_EQ(test, backoff.single, RHCA_BLOCK_SINGLE_LEAST);
+		KUNIT_EXPECT_EQ(test, backoff.single, RHCA_BLOCK_SINGLE_MIN);
 		rhca_block_sent(&backoff, backoff.single);
-		rhca_block_sent(&backoff, 8 * RHCA_BLOCK_SINGLE_LEAST);
+		rhca_block_sent(&backoff, 8 * RHCA_BLOCK_SINGLE_MIN);
 	}
 }
 
@@ -73,8 +73,8 @@ static const struct proof_case {
 } proof_cases[] = {
 	{ "a block has arrived", 5, false, 6, RHCA_BLOCK_SINGLE_PROVEN },
 	{ "across the end of PSNs", 0xffffff, false, 0, RHCA_BLOCK_SINGLE_PROVEN },
-	{ "packets before it have arrived", 5, false, 5, RHCA_BLOCK_SINGLE_LEAST },
-	{ "a retransmission may have arrived instead", 5, true, 6, 2 * RHCA_BLOCK_SINGLE_LEAST },
+	{ "packets before it have arrived", 5, false, 5, RHCA_BLOCK_SINGLE_MIN },
+	{ "a retransmission may have arrived instead", 5, true, 6, 2 * RHCA_BLOCK_SINGLE_MIN },
 };
 KUNIT_ARRAY_PARAM_DESC(proof, proof_cases, desc);
 

@@ -10,7 +10,7 @@ static const struct test_qp_spec spec = { .initiator_depth = 1, .retries = 7 };
 /* Set the time of its last CNP, by the monotonic clock */
 static void congest(struct rhca_sw_qp *qp, u64 cnp_at)
 {
-	rhca_rate_begin(&qp->congestion->rate, &qp->base.port->cc, RHCA_RATE_MOST / 2, cnp_at);
+	rhca_rate_begin(&qp->congestion->rate, &qp->base.port->cc, RHCA_RATE_MAX / 2, cnp_at);
 	qp->congestion->cnp_at = cnp_at;
 	WRITE_ONCE(qp->send.has_rate, true);
 }

@@ -50,7 +50,7 @@ static void window_halves_once_for_packets_in_flight(struct kunit *test)
 	/* It never closes */
 	rhca_cwnd_lost(&cwnd, psn(49), psn(50));
 	rhca_cwnd_lost(&cwnd, psn(50), psn(51));
-	KUNIT_EXPECT_EQ(test, cwnd.packets, RHCA_CWND_LEAST);
+	KUNIT_EXPECT_EQ(test, cwnd.packets, RHCA_CWND_MIN);
 }
 
 static void window_grows_by_one_after_a_loss(struct kunit *test)
@@ -79,7 +79,7 @@ static void window_restarts_after_a_timeout(struct kunit *test)
 	rhca_cwnd_reset(&cwnd);
 	rhca_cwnd_timed_out(&cwnd, psn(32));
 	rhca_cwnd_timed_out(&cwnd, psn(32));
-	KUNIT_EXPECT_EQ(test, cwnd.packets, RHCA_CWND_LEAST);
+	KUNIT_EXPECT_EQ(test, cwnd.packets, RHCA_CWND_MIN);
 	for (i = 0; i < ARRAY_SIZE(expected); i++) {
 		rhca_cwnd_acked(&cwnd, cwnd.packets, psn(1));
 		KUNIT_EXPECT_EQ(test, cwnd.packets, expected[i]);
@@ -210,9 +210,9 @@ static void minimum_rtt_is_of_the_last_ten_seconds(struct kunit *test)
 	struct rhca_rtt rtt = {};
 
 	measure(&rtt, 20000, 1);
-	measure(&rtt, 3000000, RHCA_RTT_LEAST_NS / 2);
+	measure(&rtt, 3000000, RHCA_RTT_MIN_WINDOW_NS / 2);
 	KUNIT_EXPECT_EQ(test, rtt.least, 20000);
-	measure(&rtt, 3000000, RHCA_RTT_LEAST_NS + 30000);
+	measure(&rtt, 3000000, RHCA_RTT_MIN_WINDOW_NS + 30000);
 	KUNIT_EXPECT_EQ(test, rtt.least, 3000000);
 }
 

@@ -489,7 +489,7 @@ static const struct course courses[] = {
 	/* After some round trips, not after the 4 s of the timeout, and without using a retry */
 	{ "unanswered packet is probed before the ACK timeout", .step = {
 		ADP, TIMEOUT(20), RTT(20 * NSEC_PER_USEC), PROVE, WRITES(MTU), COMES(6),
-		RETRIES_LEFT(true), WINDOW(RHCA_CWND_LEAST), OLDEST(0), DOUBTFUL } },
+		RETRIES_LEFT(true), WINDOW(RHCA_CWND_MIN), OLDEST(0), DOUBTFUL } },
 	{ "ACK timeout uses up a retry", .step = {
 		TIMEOUT(1), PROVE, WRITES(MTU), COMES(2), RETRIES_LEFT(false), DOUBTFUL } },
 	{ "progress restarts the ACK timeout", .step = {

@@ -85,7 +85,7 @@ static void good_page_is_resolved_beside_a_bad_one(struct kunit *test)
 	finish(b);
 }
 
-#define LONGEST_PAUSE_MS	DIV_ROUND_UP(RHCA_PAGE_FAULT_MOST_NS, NSEC_PER_MSEC)
+#define LONGEST_PAUSE_MS	DIV_ROUND_UP(RHCA_PAGE_FAULT_MAX_NS, NSEC_PER_MSEC)
 
 /* Otherwise the page would be requested again and again */
 static void bad_page_is_reported_after_the_longest_pause(struct kunit *test)
@@ -116,8 +116,8 @@ static void connection_begins_with_a_short_pause(struct kunit *test)
 	struct ib_qp *ibqp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTS);
 	struct rhca_sw_qp *qp = to_sw_qp(ibqp_to_verbs(ibqp));
 
-	qp->send.fault_ns = RHCA_PAGE_FAULT_MOST_NS;
-	qp->recv.fault_ns = RHCA_PAGE_FAULT_MOST_NS;
+	qp->send.fault_ns = RHCA_PAGE_FAULT_MAX_NS;
+	qp->recv.fault_ns = RHCA_PAGE_FAULT_MAX_NS;
 	KUNIT_ASSERT_EQ(test, 0, test_qp_move(ibqp, IB_QPS_RESET));
 	KUNIT_EXPECT_EQ(test, rhca_fault_pause(&qp->send.fault_ns), RHCA_PAGE_FAULT_NS);
 	KUNIT_EXPECT_EQ(test, rhca_fault_pause(&qp->recv.fault_ns), RHCA_PAGE_FAULT_NS);

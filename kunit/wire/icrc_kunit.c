@@ -108,7 +108,7 @@ static void icrc_continues_from_a_previous_packet(struct kunit *test)
 		if (v->encap == RHCA_V2_IPV4)
 			ip->id = cpu_to_be16(i);
 		local_bh_disable();
-		vectors = i % 2 && rhca_crc32_begin(RHCA_CRC32_MOST);
+		vectors = i % 2 && rhca_crc32_begin(RHCA_CRC32_MAX);
 		rhca_icrc_flow_begin(vectors, v->encap, packet, &flow);
 		icrc = icrc_by_flow(&flow, vectors, packet, bytes, ip_id, v->encap);
 		rhca_crc32_end(vectors);

@@ -15,7 +15,7 @@ static u32 used_rate(const struct qp *qp)
 	u64 bits = (u64)(qp->send.next - qp->send.oldest) * param.mtu * 8;
 	u32 rtt = qp->send.rtt.smoothed;
 
-	return rtt ? min_t(u64, div_u64(bits * 1000000, rtt), RHCA_RATE_MOST) : 0;
+	return rtt ? min_t(u64, div_u64(bits * 1000000, rtt), RHCA_RATE_MAX) : 0;
 }
 
 static u32 first_rate(const struct qp *qp)
@@ -23,8 +23,8 @@ static u32 first_rate(const struct qp *qp)
 	u32 set = param.cc.rp_rate_to_set_on_first_cnp;
 
 	if (set)
-		return min_t(u64, (u64)set * 1000, RHCA_RATE_MOST);
-	return used_rate(qp) ?: RHCA_RATE_MOST;
+		return min_t(u64, (u64)set * 1000, RHCA_RATE_MAX);
+	return used_rate(qp) ?: RHCA_RATE_MAX;
 }
 
 static void begin(struct pace *pace, u32 rate)
@@ -77,7 +77,7 @@ u32 pace_packets(struct qp *qp, u64 *wait_ns)
 	u32 bytes;
 
 	if (!pace->limited)
-		begin(pace, RHCA_RATE_MOST);
+		begin(pace, RHCA_RATE_MAX);
 	if (is_over(pace))
 		return U32_MAX;
 	rhca_rate_catch_up(&pace->rate, &param.cc, param.mtu, now);

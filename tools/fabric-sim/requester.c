@@ -69,7 +69,7 @@ static void arm_ack_timer(struct qp *qp)
 
 static u64 wait_ns(const struct sender *send)
 {
-	u64 most = param.timeout ? rhca_rtt_ack_ns(&send->rtt, ack_timeout()) : (u64)PROBE_MOST_NS;
+	u64 most = param.timeout ? rhca_rtt_ack_ns(&send->rtt, ack_timeout()) : (u64)PROBE_MAX_NS;
 	bool repeats = send->rule.mode != RHCA_RECOVER_FLOW;
 
 	return rhca_rtt_probe_ns(&send->rtt, send->lossy || repeats,

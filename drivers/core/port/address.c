@@ -79,7 +79,7 @@ static int resolve_from(struct rhca_dev *dev, const struct rdma_ah_attr *attr,
 		.sgid_index	= sgid->index,
 		.sl		= rdma_ah_get_sl(attr),
 		.static_rate	= min_t(u8, rdma_ah_get_static_rate(attr),
-					RHCA_STATIC_RATE_MOST),
+					RHCA_STATIC_RATE_MAX),
 		.tclass		= grh->traffic_class,
 		.flow = {
 			.encap		= rhca_encap_of(sgid->gid_type,

@@ -14,7 +14,7 @@
 #include "wire/encap.h"
 
 /* Above all rates that a user can set: no limit */
-#define RHCA_STATIC_RATE_MOST	31
+#define RHCA_STATIC_RATE_MAX	31
 
 /* A destination, with the header fields to reach it */
 struct rhca_address {

@@ -34,8 +34,8 @@ void rhca_block_lost(struct rhca_block_backoff *backoff)
 		backoff->single = RHCA_BLOCK_SINGLE_PROVEN;
 		return;
 	}
-	backoff->window = clamp(2 * backoff->window, RHCA_BLOCK_SINGLE_LEAST,
-				RHCA_BLOCK_SINGLE_MOST);
+	backoff->window = clamp(2 * backoff->window, RHCA_BLOCK_SINGLE_MIN,
+				RHCA_BLOCK_SINGLE_MAX);
 	backoff->single = backoff->window;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_block_lost);

@@ -12,8 +12,8 @@
 #define RHCA_BLOCK_PIECES	4	/* RHCA_BLOCK_BYTES at any offset */
 
 /* After a loss send at least a window of single packets */
-#define RHCA_BLOCK_SINGLE_LEAST	128U
-#define RHCA_BLOCK_SINGLE_MOST	65536U
+#define RHCA_BLOCK_SINGLE_MIN	128U
+#define RHCA_BLOCK_SINGLE_MAX	65536U
 
 /* Fewer if blocks are known to arrive: then they did not cause the loss */
 #define RHCA_BLOCK_SINGLE_PROVEN 8U

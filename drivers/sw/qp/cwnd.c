@@ -43,7 +43,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_cwnd_acked);
 
 static void shrink(struct rhca_cwnd *cwnd, u32 newest_psn)
 {
-	cwnd->threshold = max(cwnd->packets / 2, RHCA_CWND_LEAST);
+	cwnd->threshold = max(cwnd->packets / 2, RHCA_CWND_MIN);
 	cwnd->packets = cwnd->threshold;
 	cwnd->acked = 0;
 	cwnd->recovering = true;
@@ -76,7 +76,7 @@ void rhca_cwnd_timed_out(struct rhca_cwnd *cwnd, u32 newest_psn)
 {
 	if (!cwnd->recovering)
 		shrink(cwnd, newest_psn);
-	cwnd->packets = RHCA_CWND_LEAST;
+	cwnd->packets = RHCA_CWND_MIN;
 	cwnd->acked = 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_cwnd_timed_out);

@@ -19,7 +19,7 @@
 #define RHCA_CWND_INITIAL	32
 
 /* Minimum: with 1, a lost acknowledgement would stall the connection */
-#define RHCA_CWND_LEAST		2
+#define RHCA_CWND_MIN		2
 
 /* Congestion window */
 struct rhca_cwnd {

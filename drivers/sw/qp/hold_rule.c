@@ -14,7 +14,7 @@
 
 /* The reorder wait is halved after this many packets in order, and 0 below the minimum */
 #define IN_ORDER_LOWERS	1024
-#define WAIT_LEAST_NS	(4 * NSEC_PER_USEC)
+#define WAIT_MIN_NS	(4 * NSEC_PER_USEC)
 
 /* rhca_hold_rule.late_reads at which well over half of the requested READs came twice */
 #define LATE_READS	6
@@ -32,7 +32,7 @@ static void lower(struct rhca_reorder *reorder, u32 psn)
 		return;
 	reorder->late_psn = psn;
 	reorder->wait_ns >>= min(times, 31U);
-	if (reorder->wait_ns < WAIT_LEAST_NS)
+	if (reorder->wait_ns < WAIT_MIN_NS)
 		reorder->wait_ns = 0;
 }
 
@@ -51,7 +51,7 @@ bool rhca_reorder_lost(struct rhca_reorder *reorder, u32 psn, u32 num_held, u64 
 		lower(reorder, psn);
 	reorder->missed_at = reorder->missed_at ?: now;
 	return (s64)(now - reorder->missed_at) >= reorder->wait_ns ||
-	       num_held >= RHCA_REORDER_MOST;
+	       num_held >= RHCA_REORDER_MAX;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_lost);
 
@@ -167,7 +167,7 @@ void rhca_reorder_answered(struct rhca_reorder *reorder, u32 psn, bool repeated,
 			reorder->late_psn = psn;
 	} else if (reorder->missed_at) {
 		reorder->late_ns = clamp_t(s64, now - reorder->missed_at,
-					   reorder->late_ns, RHCA_REORDER_MOST_NS);
+					   reorder->late_ns, RHCA_REORDER_MAX_NS);
 	}
 	reorder->missed_at = 0;
 }
@@ -245,7 +245,7 @@ static void learn(struct rhca_hold_rule *rule, u32 psn)
 static bool begins_pass(const struct rhca_hold_rule *rule, u32 psn, bool twice)
 {
 	return twice && rhca_psn_before(psn, rule->last_psn) &&
-	       rule->naks < RHCA_NAKS_MOST;
+	       rule->naks < RHCA_NAKS_MAX;
 }
 
 static bool may_ask_again(const struct rhca_hold_rule *rule)

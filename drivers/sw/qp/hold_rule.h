@@ -7,13 +7,13 @@
 #include <linux/types.h>
 
 /* Half of what can be held: a real gap must be filled before the rest is used up */
-#define RHCA_REORDER_MOST	64
+#define RHCA_REORDER_MAX	64
 /* Paths in a data center do not differ by more */
-#define RHCA_REORDER_MOST_NS	(10 * NSEC_PER_MSEC)
+#define RHCA_REORDER_MAX_NS	(10 * NSEC_PER_MSEC)
 
 /*
  * How far packets of a path overtake each other. A missing packet counts as lost after this wait
- * (RFC 8985, 6.2), or once RHCA_REORDER_MOST packets have followed. A requested packet that arrives
+ * (RFC 8985, 6.2), or once RHCA_REORDER_MAX packets have followed. A requested packet that arrives
  * twice was only late. All times are in ns.
  */
 struct rhca_reorder {
@@ -27,7 +27,7 @@ struct rhca_reorder {
 };
 
 /* NAKs per packet: each may cost the peer one of its retries */
-#define RHCA_NAKS_MOST		4
+#define RHCA_NAKS_MAX		4
 /* The same if the peer retransmits one packet: extra NAKs do no harm, for a window of READs */
 #define RHCA_NAKS_TO_ONE	16
 

@@ -11,7 +11,7 @@
 #include "wire/crc32.h"
 
 /* Otherwise a page that cannot be faulted in would be retried for ever */
-static_assert(RHCA_PAGE_FAULT_MOST_NS <
+static_assert(RHCA_PAGE_FAULT_MAX_NS <
 	      (RHCA_ODP_FAILURE_LIFE - 1ULL) * NSEC_PER_SEC / HZ);
 
 /* Called for each piece of memory; always a constant, so that it is inlined */

@@ -45,7 +45,7 @@
  * rhca_fault_pause(). A page that takes 0.1 s comes from a slow disk or network.
  */
 #define RHCA_PAGE_FAULT_SOON_NS	(RHCA_PAGE_FAULT_NS << 3)
-#define RHCA_PAGE_FAULT_MOST_NS	(RHCA_PAGE_FAULT_NS << 10)
+#define RHCA_PAGE_FAULT_MAX_NS	(RHCA_PAGE_FAULT_NS << 10)
 #define RHCA_MEM_BUSY_NS	(20 * NSEC_PER_USEC)	/* time to copy some packets */
 
 /* Requests flushed while holding a lock, with bottom halves off */
@@ -290,7 +290,7 @@ static inline u64 rhca_fault_pause(u32 *fault_ns)
 							 *fault_ns / 128;
 
 	*fault_ns = clamp_t(u32, *fault_ns + more, RHCA_PAGE_FAULT_NS,
-			    RHCA_PAGE_FAULT_MOST_NS);
+			    RHCA_PAGE_FAULT_MAX_NS);
 	return *fault_ns;
 }
 

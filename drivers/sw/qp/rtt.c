@@ -7,7 +7,7 @@
 #include "wire/psn.h"
 
 /* Less queueing delay than this is due to a busy host, not a full switch */
-#define LEAST_QUEUEING_NS	(250U * NSEC_PER_USEC)
+#define MIN_QUEUEING_NS	(250U * NSEC_PER_USEC)
 
 /* RoCE paths are shorter: a higher minimum means that the queue was full from the start */
 #define LONGEST_PATH_NS		(4U * NSEC_PER_MSEC)
@@ -29,7 +29,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_ends);
 static void note_least(struct rhca_rtt *rtt, u32 sample, u64 now)
 {
 	if (rtt->least && sample > rtt->least &&
-	    now - rtt->least_at < RHCA_RTT_LEAST_NS)
+	    now - rtt->least_at < RHCA_RTT_MIN_WINDOW_NS)
 		return;
 	rtt->least = sample;
 	rtt->least_at = now;
@@ -47,7 +47,7 @@ void rhca_rtt_end(struct rhca_rtt *rtt, u64 now)
 
 	rtt->sent_at = 0;
 	note_least(rtt, sample, now);
-	rtt->skip = sample < rtt->least + LEAST_QUEUEING_NS ? NOT_TIMED : 0;
+	rtt->skip = sample < rtt->least + MIN_QUEUEING_NS ? NOT_TIMED : 0;
 	if (!rtt->smoothed) {		/* RFC 6298, 2.2 */
 		rtt->smoothed = sample;
 		rtt->deviation = sample / 2;
@@ -90,16 +90,16 @@ void rhca_rtt_forget(struct rhca_rtt *rtt, u32 psn)
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_forget);
 
 /* Beyond the time @path of a round trip without queueing, this is queueing delay */
-static u32 least_queueing(u32 path)
+static u32 min_queueing(u32 path)
 {
-	return max(path / 4, LEAST_QUEUEING_NS);
+	return max(path / 4, MIN_QUEUEING_NS);
 }
 
 /* Does a round trip without queueing take so many ns? */
 bool rhca_rtt_is_direct(const struct rhca_rtt *rtt, u64 ns)
 {
 	return rtt->least && ns >= rtt->least &&
-	       ns - rtt->least < least_queueing(rtt->least);
+	       ns - rtt->least < min_queueing(rtt->least);
 }
 
 /**
@@ -115,7 +115,7 @@ bool rhca_rtt_is_queued(const struct rhca_rtt *rtt)
 {
 	u32 path = min(rtt->least, LONGEST_PATH_NS);
 
-	return !rtt->smoothed || rtt->smoothed >= path + least_queueing(path);
+	return !rtt->smoothed || rtt->smoothed >= path + min_queueing(path);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_is_queued);
 
@@ -143,7 +143,7 @@ u64 rhca_rtt_ack_ns(const struct rhca_rtt *rtt, u64 asked)
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_ack_ns);
 
 /* A softirq may be this late without any loss */
-#define PROBE_LEAST_NS		((u64)NSEC_PER_MSEC)
+#define PROBE_MIN_NS		((u64)NSEC_PER_MSEC)
 #define PROBE_RECOVERING_NS	(200ULL * NSEC_PER_USEC)
 
 /* Until there is a sample */
@@ -178,7 +178,7 @@ u64 rhca_rtt_probe_ns(const struct rhca_rtt *rtt, bool recovering, u32 answer_ns
 
 	if (rtt->smoothed)
 		wait = max(late(rtt, recovering, answer_ns),
-			   recovering ? PROBE_RECOVERING_NS : PROBE_LEAST_NS);
+			   recovering ? PROBE_RECOVERING_NS : PROBE_MIN_NS);
 	return min(wait << min(tries, 20U), most);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_probe_ns);

@@ -29,11 +29,11 @@ struct rhca_rtt {
 	u32 skip : 8;	/* packets from @psn on not to time */
 	u32 smoothed;	/* SRTT, ns; 0: no sample yet */
 	u32 deviation;	/* RTTVAR, ns */
-	u32 least;	/* minimum of the last RHCA_RTT_LEAST_NS, ns: the path without queueing */
+	u32 least;	/* minimum in RHCA_RTT_MIN_WINDOW_NS, ns: the path without queueing */
 };
 
 /* Routes change: older minima do not count */
-#define RHCA_RTT_LEAST_NS	(10ULL * 1000000000)
+#define RHCA_RTT_MIN_WINDOW_NS	(10ULL * 1000000000)
 
 static inline bool rhca_rtt_is_idle(const struct rhca_rtt *rtt)
 {

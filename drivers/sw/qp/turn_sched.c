@@ -234,13 +234,13 @@ static void serve(struct rhca_turn *turn, struct rhca_shared_block *shared,
 }
 
 /* The longest packet. Stop unless one fits: a turn that cannot send would be queued again */
-#define MOST_PACKET_BYTES	4096
+#define MAX_PACKET_BYTES	4096
 
 static bool section_continues(void)
 {
 	struct rhca_allowance left = rhca_section_left();
 
-	return rhca_allows(&left, MOST_PACKET_BYTES);
+	return rhca_allows(&left, MAX_PACKET_BYTES);
 }
 
 static bool block_left(struct rhca_turn *turn, bool refused, bool here)

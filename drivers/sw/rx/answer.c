@@ -384,7 +384,7 @@ bool rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 /* --- duplicates ----------------------------------------------------------- */
 
 /* Responses to the original request; a duplicate may have asked for only a part */
-static u32 most_responses(const struct rhca_sw_qp *qp, const struct rhca_resource *res)
+static u32 max_responses(const struct rhca_sw_qp *qp, const struct rhca_resource *res)
 {
 	return res->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST ?
 		rhca_response_packets(qp, res->length) : 1;
@@ -400,7 +400,7 @@ static struct rhca_resource *find_resource(struct rhca_sw_qp *qp, u32 psn, u32 *
 		res = rhca_resource_at(recv, recv->newest_resource - i);
 		if (res->opcode &&
 		    rhca_psn_diff(psn, res->first_psn) >= 0 &&
-		    rhca_psn_diff(psn, res->first_psn) < most_responses(qp, res)) {
+		    rhca_psn_diff(psn, res->first_psn) < max_responses(qp, res)) {
 			*index = recv->newest_resource - i;
 			return res;
 		}

@@ -39,7 +39,7 @@ static u32 list_limit(const struct rhca_sw_qp *qp)
 	const struct rhca_srq *srq = qp->base.srq;
 	u32 depth = srq ? READ_ONCE(srq->rq.max_wr) : qp->base.rq.max_wr;
 
-	return min_t(u32, RHCA_WC_LIST_MOST, depth / 4);
+	return min_t(u32, RHCA_WC_LIST_MAX, depth / 4);
 }
 
 static void leave_completion(struct rhca_sw_qp *qp, const struct ib_wc *wc,

@@ -52,7 +52,7 @@ static u32 used_rate(const struct rhca_sw_qp *qp)
 	u32 in_flight = data_race(rhca_requester_in_flight(send));
 	u64 bits = (u64)in_flight * qp->base.mtu_bytes * 8;
 
-	return rtt ? min_t(u64, div_u64(bits * 1000000, rtt), RHCA_RATE_MOST) : 0;
+	return rtt ? min_t(u64, div_u64(bits * 1000000, rtt), RHCA_RATE_MAX) : 0;
 }
 
 static u32 first_rate(const struct rhca_sw_qp *qp)
@@ -60,8 +60,8 @@ static u32 first_rate(const struct rhca_sw_qp *qp)
 	u32 set = READ_ONCE(cc_of(qp)->rp_rate_to_set_on_first_cnp);
 
 	if (set)
-		return min_t(u64, (u64)set * 1000, RHCA_RATE_MOST);
-	return used_rate(qp) ?: RHCA_RATE_MOST;
+		return min_t(u64, (u64)set * 1000, RHCA_RATE_MAX);
+	return used_rate(qp) ?: RHCA_RATE_MAX;
 }
 
 static void begin(struct rhca_sw_qp *qp, struct rhca_congestion *congestion,
@@ -128,7 +128,7 @@ u32 rhca_congestion_rate(const struct rhca_sw_qp *qp)
 	    ktime_get_ns() - congestion->cnp_at < FORGET_NS)
 		kbits = congestion->rate.rate;
 	spin_unlock_bh(&congestion->lock);
-	return kbits < RHCA_RATE_MOST ? DIV_ROUND_UP(kbits, 1000) : 0;
+	return kbits < RHCA_RATE_MAX ? DIV_ROUND_UP(kbits, 1000) : 0;
 }
 
 /* May a CNP be sent now? If so, the caller must send it */
@@ -228,7 +228,7 @@ u32 rhca_pace_packets(struct rhca_sw_qp *qp, u64 *wait_ns)
 
 	spin_lock(&congestion->lock);
 	if (!qp->send.has_rate)
-		begin(qp, congestion, RHCA_RATE_MOST, now);
+		begin(qp, congestion, RHCA_RATE_MAX, now);
 	if (!is_over(qp, congestion, now)) {
 		rhca_rate_catch_up(&congestion->rate, cc_of(qp),
 				   qp->base.mtu_bytes, now);

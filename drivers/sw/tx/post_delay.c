@@ -25,8 +25,8 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_doorbell_gap_ns);
 #define MANY_WAITING_QPS	RHCA_BLOCK_PACKETS
 #define MAX_WAITING_QPS		(2 * RHCA_BLOCK_PACKETS)
 
-/* Larger bursts do not extend the gap further, see rings_at_once() */
-#define MOST_AT_ONCE		32U
+/* Larger bursts do not extend the gap further, see gap_factor() */
+#define MAX_GAP_FACTOR		32U
 
 /*
  * A user with many QPs posts to one after the other, and one softirq sends for all: use the CPU's
@@ -55,10 +55,10 @@ static bool others_wait(const struct rhca_sw_qp *qp)
  * A user that posted to many QPs posts to as many again when all are done: multiply the gap, to
  * allow for the time that takes.
  */
-static u32 rings_at_once(const struct rhca_sw_qp *qp)
+static u32 gap_factor(const struct rhca_sw_qp *qp)
 {
 	return qp->base.is_user ? 1 :
-		clamp(raw_cpu_read(rhca_turn_lists.last_served), 1U, MOST_AT_ONCE);
+		clamp(raw_cpu_read(rhca_turn_lists.last_served), 1U, MAX_GAP_FACTOR);
 }
 
 /* A kernel user that has polled all completions may wait for the next one: do not delay it */
@@ -77,7 +77,7 @@ static bool follows_closely(struct rhca_sw_qp *qp, u32 gap_ns)
 	if (begins_anew(qp))
 		return false;
 	now = ktime_get_mono_fast_ns();
-	if (now - READ_ONCE(*last_post(qp)) > (u64)gap_ns * rings_at_once(qp))
+	if (now - READ_ONCE(*last_post(qp)) > (u64)gap_ns * gap_factor(qp))
 		return false;
 	WRITE_ONCE(*last_post(qp), now);
 	return true;

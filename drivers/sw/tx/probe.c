@@ -19,7 +19,7 @@
 #include "wire/psn.h"
 
 /* Longest wait if there is no ACK timeout */
-#define PROBE_MOST_NS	NSEC_PER_SEC
+#define PROBE_MAX_NS	NSEC_PER_SEC
 
 /* Within this many packets of a loss another one is likely */
 #define LOSSY_PSNS	64
@@ -35,12 +35,12 @@ bool rhca_probe_adapts(const struct rhca_sw_qp *qp)
 }
 
 /* The longest wait: then the ACK timeout takes over */
-static u64 most_ns(const struct rhca_sw_qp *qp)
+static u64 max_wait_ns(const struct rhca_sw_qp *qp)
 {
 	u8 code = READ_ONCE(qp->base.attr.timeout);
 
 	if (!code)
-		return PROBE_MOST_NS;
+		return PROBE_MAX_NS;
 	return max_t(u64, rhca_rtt_ack_ns(&qp->send.rtt, rhca_ack_timeout_ns(code)),
 		     10 * NSEC_PER_MSEC);
 }
@@ -49,7 +49,7 @@ static u64 wait_ns(const struct rhca_sw_qp *qp)
 {
 	const struct rhca_requester *send = &qp->send;
 	const struct rhca_recovery *recovery = send->recovery;
-	u64 most = most_ns(qp);
+	u64 most = max_wait_ns(qp);
 	bool repeats;
 
 	if (!send->recovering)
@@ -73,7 +73,7 @@ static u64 late_until(const struct rhca_sw_qp *qp)
 	    !rhca_probe_adapts(qp) ||
 	    rhca_recover_has_asked(&send->recovery->rule, send->oldest_unacked_psn))
 		return 0;
-	return reorder->missed_at + min_t(u64, reorder->wait_ns, most_ns(qp) / 2);
+	return reorder->missed_at + min_t(u64, reorder->wait_ns, max_wait_ns(qp) / 2);
 }
 
 static void wait_from(struct rhca_sw_qp *qp, u64 now)

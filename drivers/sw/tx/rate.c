@@ -15,7 +15,7 @@
 #include "sw/tx/rate.h"
 
 #define ONE		1024	/* scale of alpha and rp_dce_tcp_g */
-#define MOST_STAGES	255
+#define MAX_STAGES	255
 /* At 4 KiB and 2 Gbit/s these take rp_time_reset's default */
 #define RAISE_PACKETS	16
 /*
@@ -38,17 +38,17 @@
  */
 #define UNUSED_TIMES	8
 /* More at once only mean a long idle time or a small rp_byte_reset */
-#define MOST_RAISES	128
+#define MAX_RAISES	128
 /* After these alpha is 0 for any g: (1023/1024)^8192 * 1023 < 1 */
-#define MOST_DECAYS	8192
+#define MAX_DECAYS	8192
 
 static u32 kbits(u32 mbits)
 {
-	return min_t(u64, (u64)mbits * 1000, RHCA_RATE_MOST);
+	return min_t(u64, (u64)mbits * 1000, RHCA_RATE_MAX);
 }
 
 /* CNPs do not reduce a rate below this, kbit/s */
-static u32 least_rate(const struct rhca_cc *cc)
+static u32 min_rate(const struct rhca_cc *cc)
 {
 	return kbits(max(READ_ONCE(cc->rp_min_rate), 1U));
 }
@@ -63,7 +63,7 @@ static s32 byte_reset(const struct rhca_cc *cc)
 void rhca_rate_begin(struct rhca_rate *rate, const struct rhca_cc *cc,
 		     u32 first, u64 now)
 {
-	first = clamp(first, least_rate(cc), rhca_rate_max(cc));
+	first = clamp(first, min_rate(cc), rhca_rate_max(cc));
 	*rate = (struct rhca_rate) {
 		.rate		= first,
 		.target		= first,
@@ -95,8 +95,8 @@ static void raise(struct rhca_rate *rate, const struct rhca_cc *cc)
 static void raise_times(struct rhca_rate *rate, const struct rhca_cc *cc,
 			u8 *stage, u64 times)
 {
-	for (times = min_t(u64, times, MOST_RAISES); times; times--) {
-		*stage = min(*stage + 1, MOST_STAGES);
+	for (times = min_t(u64, times, MAX_RAISES); times; times--) {
+		*stage = min(*stage + 1, MAX_STAGES);
 		raise(rate, cc);
 	}
 }
@@ -129,7 +129,7 @@ static void decay(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
 		rate->marked = false;
 		periods--;
 	}
-	if (periods >= MOST_DECAYS)
+	if (periods >= MAX_DECAYS)
 		alpha = 0;
 	for (; periods && alpha; periods--)
 		alpha = alpha * g / ONE;
@@ -168,7 +168,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rate_catch_up);
  */
 void rhca_rate_used(struct rhca_rate *rate, const struct rhca_cc *cc, u32 used)
 {
-	u64 most = max_t(u64, (u64)used * UNUSED_TIMES, least_rate(cc));
+	u64 most = max_t(u64, (u64)used * UNUSED_TIMES, min_rate(cc));
 
 	if (!used)
 		return;
@@ -215,7 +215,7 @@ bool rhca_rate_cnp(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
 		rate->target = rate->rate;
 	cut = (u64)rate->rate * rate->alpha >> clamp(READ_ONCE(cc->rp_gd), 10U, 11U);
 	least = div_u64((u64)rate->rate * min(READ_ONCE(cc->rp_min_dec_fac), 100U), 100);
-	least = max_t(u64, least, least_rate(cc));
+	least = max_t(u64, least, min_rate(cc));
 	rate->rate = max(rate->rate - cut, min_t(u64, least, rate->rate));
 	rate->time_stage = 0;
 	rate->byte_stage = 0;

@@ -12,7 +12,7 @@
 #include "core/rules/cc.h"
 
 /* kbit/s, if the netdev's speed is unknown: 400 Gbit/s, the fastest available */
-#define RHCA_RATE_MOST		400000000U
+#define RHCA_RATE_MAX		400000000U
 
 /* Rate of a QP */
 struct rhca_rate {
@@ -44,7 +44,7 @@ static inline u32 rhca_rate_max(const struct rhca_cc *cc)
 {
 	u64 most = (u64)READ_ONCE(cc->rp_max_rate) * 1000;
 
-	return most && most < RHCA_RATE_MOST ? most : RHCA_RATE_MOST;
+	return most && most < RHCA_RATE_MAX ? most : RHCA_RATE_MAX;
 }
 
 /* Time to send @bytes, ns */

@@ -16,16 +16,16 @@
  * holding again after this time, which doubles each time until the peer holds
  */
 #define DROPS_FOR_NS	(10ULL * NSEC_PER_MSEC)
-#define MOST_DROPS	8	/* 1.28 s */
+#define MAX_DROPS	8	/* 1.28 s */
 
 /* Default if no round trip has been measured */
 #define ROUND_TRIP_NS	(200 * NSEC_PER_USEC)
 
 /* Answers later than this are not measured */
-#define MOST_ANSWER_NS	NSEC_PER_SEC
+#define MAX_ANSWER_NS	NSEC_PER_SEC
 
 /* The wait for an answer doubles each time the packet is lost again, at most this often */
-#define MOST_DOUBLINGS	4
+#define MAX_DOUBLINGS	4
 
 /*
  * With this many consecutive packets missing, those after them probably are too. Retransmitting one
@@ -44,7 +44,7 @@ static void begin(struct rhca_recover *recover, const struct rhca_loss *loss,
 		recover->recover_psn = loss->newest;
 	if (recover->mode == RHCA_RECOVER_FLOW || loss->psn != recover->repeat_psn)
 		recover->again = 0;
-	else if (recover->again < MOST_DOUBLINGS)
+	else if (recover->again < MAX_DOUBLINGS)
 		recover->again++;
 	recover->mode = mode;
 	recover->waits = mode == RHCA_RECOVER_ONE && !loss->held;
@@ -230,7 +230,7 @@ static void seems_to_drop(struct rhca_recover *recover, u64 now)
 		return;
 	}
 	recover->way = RHCA_PEER_DROPS;
-	recover->drops = min(recover->drops + 1, MOST_DROPS);
+	recover->drops = min(recover->drops + 1, MAX_DROPS);
 	recover->drops_at = now;
 }
 
@@ -300,7 +300,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_recover_repeats);
 /* Only for a loss retransmitted once: of several copies it is unknown which was answered */
 static bool note_answer(struct rhca_recover *recover, u32 upto, u64 now)
 {
-	u64 sample = min_t(u64, now - recover->repeat_at, MOST_ANSWER_NS);
+	u64 sample = min_t(u64, now - recover->repeat_at, MAX_ANSWER_NS);
 
 	if (recover->answered || !rhca_psn_before(recover->repeat_psn, upto))
 		return false;

@@ -102,7 +102,7 @@ static void complete_oldest(struct rhca_sw_qp *qp, u32 num,
 		wqe = rhca_sq_wqe(sq, i);
 		if (shows(qp, wqe, status))
 			fill_wc(qp, wqe, status, &list.wc[list.num++]);
-		if (list.num == RHCA_WC_LIST_MOST || i + 1 == end)
+		if (list.num == RHCA_WC_LIST_MAX || i + 1 == end)
 			free_and_show(qp, i + 1 - sq->head, &list, batch);
 	}
 }

@@ -42,7 +42,7 @@ struct rhca_recovery {
  * Limit of requests started but not completed. The window bounds those with packets, this the local
  * ones, which execute at once: the completer walks all of them with bottom halves off.
  */
-#define RHCA_OPEN_MOST	(4 * RHCA_SEND_WINDOW)
+#define RHCA_OPEN_MAX	(4 * RHCA_SEND_WINDOW)
 
 /* Index after the last request of which a packet has been sent */
 static inline u32 rhca_requester_sent_end(const struct rhca_requester *send)
@@ -125,7 +125,7 @@ static inline bool rhca_wqe_takes_receive(const struct rhca_send_wqe *wqe)
 /* Must a request without a packet wait until earlier ones have completed? */
 static inline bool rhca_requester_is_far(const struct rhca_sw_qp *qp, u32 index)
 {
-	return index - qp->base.sq.head >= RHCA_OPEN_MOST;
+	return index - qp->base.sq.head >= RHCA_OPEN_MAX;
 }
 
 /* Bytes of a send request's SGE list; uses send.held */

@@ -52,7 +52,7 @@ static ssize_t store_value(struct ib_device *ibdev, u32 port_num,
 	return len;
 }
 
-#define MOST_MBITS	400000		/* the fastest Ethernet */
+#define MAX_MBITS	400000		/* the fastest Ethernet */
 
 #define CC_FILES(ROW)						\
 	ROW(enable, 0, 1)					\
@@ -67,12 +67,12 @@ static ssize_t store_value(struct ib_device *ibdev, u32 port_num,
 	ROW(rp_time_reset, 1, 131071)				\
 	ROW(rp_byte_reset, 1, 32767)				\
 	ROW(rp_threshold, 1, 31)				\
-	ROW(rp_max_rate, 0, MOST_MBITS)				\
-	ROW(rp_ai_rate, 1, MOST_MBITS)				\
-	ROW(rp_hai_rate, 1, MOST_MBITS)				\
+	ROW(rp_max_rate, 0, MAX_MBITS)				\
+	ROW(rp_ai_rate, 1, MAX_MBITS)				\
+	ROW(rp_hai_rate, 1, MAX_MBITS)				\
 	ROW(rp_min_dec_fac, 1, 100)				\
-	ROW(rp_min_rate, 1, MOST_MBITS)				\
-	ROW(rp_rate_to_set_on_first_cnp, 0, MOST_MBITS)		\
+	ROW(rp_min_rate, 1, MAX_MBITS)				\
+	ROW(rp_rate_to_set_on_first_cnp, 0, MAX_MBITS)		\
 	ROW(rp_dce_tcp_g, 0, 1023)				\
 	ROW(rp_dce_tcp_rtt, 1, 131071)				\
 	ROW(rp_rate_reduce_monitor_period, 1, 131071)		\

@@ -18,7 +18,7 @@
 #define TICK_SHIFT	17	/* 131 us: an eighth of the usual timeout */
 #define SLOTS		BITS_PER_TYPE(u64)
 /* From now to the last usable slot: the one being emptied is not usable */
-#define MOST_TICKS	(SLOTS - 2)
+#define MAX_TICKS	(SLOTS - 2)
 
 /*
  * Budget of a softirq: 64 calls of functions, each of which may send a packet, or 512 removals of
@@ -81,7 +81,7 @@ static u64 tick_for(const struct rhca_wheel *wheel, u64 at, u64 now)
 
 	if (wheel->num >= MANY)
 		tick = round_up(tick, MANY_TICKS);
-	return min(tick, now + MOST_TICKS);
+	return min(tick, now + MAX_TICKS);
 }
 
 /* @now: tick */

@@ -60,7 +60,7 @@ static bool remote_allowed(const struct rhca_mem *mem,
 #define DWELL_FILE	"roce_hca_dwell_us"
 #define DWELL_EACH	8
 /* A softirq handles up to 64 packets and must not take seconds */
-#define DWELL_MOST_US	1000U
+#define DWELL_MAX_US	1000U
 
 static DEFINE_PER_CPU(unsigned int, num_dwells);
 static u32 dwell_us;
@@ -69,7 +69,7 @@ static void dwell(void)
 {
 	if (IS_ENABLED(CONFIG_KUNIT) && unlikely(READ_ONCE(dwell_us)) &&
 	    !(this_cpu_inc_return(num_dwells) % DWELL_EACH))
-		udelay(min(READ_ONCE(dwell_us), DWELL_MOST_US));
+		udelay(min(READ_ONCE(dwell_us), DWELL_MAX_US));
 }
 
 void rhca_dwell_init(void)

@@ -123,7 +123,7 @@ static void post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited)
  * rhca_cq_post - Add completions
  * @cq: the queue
  * @wc: the completions; copied
- * @num: how many, at most RHCA_WC_LIST_MOST
+ * @num: how many, at most RHCA_WC_LIST_MAX
  * @solicited: BIT() of those whose sender asked for an event
  *
  * Without room they are lost, and the CQ is in error from then on.
@@ -378,7 +378,7 @@ static int destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 DEFINE_PER_CPU(bool, rhca_cq_emptied);
 
 /* Limit the delay of a doorbell by queues that others fill */
-#define MOST_PASSED	8
+#define MAX_PASSED	8
 
 /*
  * A user that polls several queues in turn and finds one empty is only waiting if the others are
@@ -390,7 +390,7 @@ static bool waits_for(const struct rhca_cq *cq)
 	u32 passed = raw_cpu_read(polled_here.passed) + 1;
 
 	raw_cpu_write(polled_here.found, NULL);
-	if (!found || found == cq || passed > MOST_PASSED)
+	if (!found || found == cq || passed > MAX_PASSED)
 		passed = 0;
 	raw_cpu_write(polled_here.passed, passed);
 	return !passed;

@@ -34,13 +34,13 @@ struct rhca_cq {
 	bool overrun;			/* an entry was lost: the CQ is in error for good */
 };
 
-#define RHCA_WC_LIST_MOST	8	/* on the stack */
+#define RHCA_WC_LIST_MAX	8	/* on the stack */
 
 /* Completions that are added together */
 struct rhca_wc_list {
 	u32 num;
 	u32 solicited;		/* BIT() of those whose sender asked for an event */
-	struct ib_wc wc[RHCA_WC_LIST_MOST];
+	struct ib_wc wc[RHCA_WC_LIST_MAX];
 };
 
 static inline struct rhca_cq *to_rhca_cq(struct ib_cq *ibcq)
