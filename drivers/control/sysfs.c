@@ -166,7 +166,7 @@ static void remove_folders(struct list_head *folders)
 
 static struct ib_client folders_client;
 
-static int device_came(struct ib_device *ibdev)
+static int add_device(struct ib_device *ibdev)
 {
 	struct list_head *folders;
 	int ret;
@@ -190,7 +190,7 @@ static int device_came(struct ib_device *ibdev)
 	return 0;
 }
 
-static void device_goes(struct ib_device *ibdev, void *data)
+static void remove_device(struct ib_device *ibdev, void *data)
 {
 	sysfs_remove_group(&ibdev->dev.kobj, &rhca_lag_files);
 	remove_folders(data);
@@ -198,8 +198,8 @@ static void device_goes(struct ib_device *ibdev, void *data)
 
 static struct ib_client folders_client = {
 	.name		= "roce_hca_files",
-	.add		= device_came,
-	.remove		= device_goes,
+	.add		= add_device,
+	.remove		= remove_device,
 	.no_kverbs_req	= true,
 };
 

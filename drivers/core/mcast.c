@@ -348,8 +348,8 @@ static int reserve(struct group *group, struct rhca_mcast_attachment *attachment
 }
 
 /* All but the backend's part; packets do not see the QP yet */
-static int begin_to_attach(struct rhca_mcast_attachment *attachment,
-			   const union ib_gid *gid)
+static int begin_attachment(struct rhca_mcast_attachment *attachment,
+			    const union ib_gid *gid)
 {
 	struct rhca_port *port = attachment->port;
 	struct group *group;
@@ -385,7 +385,7 @@ static void end_attachment(struct rhca_mcast_attachment *attachment)
 }
 
 /* @error: the backend's result */
-static void finish_to_attach(struct rhca_mcast_attachment *attachment, int error)
+static void finish_attachment(struct rhca_mcast_attachment *attachment, int error)
 {
 	ASSERT_RTNL();
 	hlist_del(&attachment->node);
@@ -408,7 +408,7 @@ static int attach(struct rhca_port *port, struct rhca_qp *qp,
 	attachment->qp = qp;
 	attachment->port = port;
 	rtnl_lock();
-	ret = begin_to_attach(attachment, gid);
+	ret = begin_attachment(attachment, gid);
 	rtnl_unlock();
 	if (ret) {
 		kfree(attachment);
@@ -416,7 +416,7 @@ static int attach(struct rhca_port *port, struct rhca_qp *qp,
 	}
 	ret = qp->dev->backend->mcast_attach(attachment);
 	rtnl_lock();
-	finish_to_attach(attachment, ret);
+	finish_attachment(attachment, ret);
 	rtnl_unlock();
 	return ret;
 }
@@ -481,8 +481,8 @@ static bool takes_packets(const struct group *group)
 	return first && first->private;
 }
 
-static bool is_meant(const struct group *group, const union ib_gid *gid,
-		     const struct net_device *ndev)
+static bool group_matches(const struct group *group, const union ib_gid *gid,
+			  const struct net_device *ndev)
 {
 	return same_gid(&group->gid, gid) && find_join(group, ndev) &&
 	       takes_packets(group);
@@ -502,7 +502,7 @@ struct rhca_port *rhca_mcast_port(const union ib_gid *gid,
 	struct group *group;
 
 	hash_for_each_possible_rcu(groups, group, node, hash_gid(gid))
-		if (is_meant(group, gid, ndev))
+		if (group_matches(group, gid, ndev))
 			return group->port;
 	return NULL;
 }
@@ -522,7 +522,7 @@ void rhca_mcast_visit(const union ib_gid *gid, const struct net_device *ndev,
 	struct group *group;
 
 	hash_for_each_possible_rcu(groups, group, node, hash_gid(gid)) {
-		if (!is_meant(group, gid, ndev))
+		if (!group_matches(group, gid, ndev))
 			continue;
 		hlist_for_each_entry_rcu(attachment, &group->attachments, node)
 			visitor->visit(visitor, attachment);

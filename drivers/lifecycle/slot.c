@@ -377,7 +377,7 @@ void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known
 		known->flags = slot->flags;
 		known->ports = slot->ports;
 		known->tenants = slot->has_settings &&
-			rhca_pkeys_part_tenants(&slot->settings.pkeys);
+			rhca_pkeys_has_partitions(&slot->settings.pkeys);
 	}
 	mutex_unlock(&rhca_slots_mutex);
 }

@@ -38,7 +38,7 @@ enum rhca_slot_flag {
 	RHCA_SLOT_RULE_MISSED	= BIT(5),
 	RHCA_SLOT_KICKED	= BIT(6),	/* an event occurred: look at it */
 	RHCA_SLOT_LATER		= BIT(7),	/* look at it again in the next pass */
-	RHCA_SLOT_TOLD		= BIT(8),	/* logged why hardware does not serve it */
+	RHCA_SLOT_LOGGED	= BIT(8),	/* logged why hardware does not serve it */
 	/*
 	 * Its device was removed, but not by its user: create it again as soon as possible, which
 	 * may be when the LAG that replaces it ends

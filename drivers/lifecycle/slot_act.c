@@ -122,7 +122,7 @@ int rhca_choice_create(struct rhca_dev_spec *spec)
 	if (spec->num_ports == 1)
 		offer = rhca_offer_find(ndev);
 	if (offer && !(spec->settings[0] &&
-		       rhca_pkeys_part_tenants(&spec->settings[0]->pkeys)))
+		       rhca_pkeys_has_partitions(&spec->settings[0]->pkeys)))
 		ret = create_by(spec, offer);
 	else
 		ret = create_under_name(spec);
@@ -259,7 +259,7 @@ static bool may_give_up(struct rhca_dev *dev, bool tenants)
 	if (test_bit(RHCA_DEV_REMOVED, &dev->flags) || rhca_slot_save(dev))
 		return false;
 	rhca_pkeys_copy(&dev->ports[0], &pkeys);
-	if (tenants || !rhca_pkeys_part_tenants(&pkeys))
+	if (tenants || !rhca_pkeys_has_partitions(&pkeys))
 		return true;
 	rhca_pkeys_freeze(dev, false);
 	return false;

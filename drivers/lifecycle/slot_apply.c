@@ -181,7 +181,7 @@ static void explain(struct net_device *ndev, const struct rhca_slot_facts *f,
 {
 	bool logged = is_kept_by_partitions(f);
 
-	if (rhca_slot_is_set(ndev, RHCA_SLOT_TOLD))
+	if (rhca_slot_is_set(ndev, RHCA_SLOT_LOGGED))
 		return;
 	if (logged)
 		pr_info("%s stays with software: hardware has no partitions but the default one\n",
@@ -189,7 +189,7 @@ static void explain(struct net_device *ndev, const struct rhca_slot_facts *f,
 	else if (is_kept_by_other(f, d))
 		logged = log_other(ndev);
 	if (logged)
-		rhca_slot_set(ndev, RHCA_SLOT_TOLD, true);
+		rhca_slot_set(ndev, RHCA_SLOT_LOGGED, true);
 }
 
 static void decide(struct net_device *ndev, enum rhca_wish asked,

@@ -37,7 +37,7 @@ static void look_at_own(struct rhca_dev *dev, struct rhca_slot_facts *f)
 	struct rhca_pkey_table pkeys;
 
 	rhca_pkeys_copy(&dev->ports[0], &pkeys);
-	f->tenants = rhca_pkeys_part_tenants(&pkeys);
+	f->tenants = rhca_pkeys_has_partitions(&pkeys);
 	f->has = kind_of(dev);
 	if (f->has == RHCA_HAS_SOFTWARE)
 		f->one_port = dev->num_ports == 1;

@@ -195,7 +195,7 @@ static int gid_set(struct rhca_port *port, u16 index,
 static int pkeys_check(struct rhca_port *port,
 		       const struct rhca_pkey_table *table)
 {
-	if (!rhca_pkeys_part_tenants(table))
+	if (!rhca_pkeys_has_partitions(table))
 		return 0;
 	ibdev_warn_ratelimited(&port->dev->ibdev,
 			       "port %u: the adapter has no P_Key but 0xffff on Ethernet; separate tenants by VLANs, or unload roce_hca_mlx5 for a software device\n",

@@ -195,7 +195,7 @@ void rhca_mlx5_buffer_free(struct rhca_mlx5_buffer *buffer,
 }
 
 /* The adapter holds a queue of the kernel: leak its memory on purpose. */
-void rhca_mlx5_buffer_lose(const struct rhca_mlx5_buffer *buffer)
+void rhca_mlx5_buffer_leak(const struct rhca_mlx5_buffer *buffer)
 {
 	if (!buffer->record_page && buffer->num_pages)
 		kmemleak_not_leak(buffer->frags.frags);

@@ -48,7 +48,7 @@ int rhca_mlx5_buffer_alloc(struct rhca_mlx5_buffer *buffer,
 			   struct mlx5_core_dev *mdev, size_t bytes);
 void rhca_mlx5_buffer_free(struct rhca_mlx5_buffer *buffer,
 			   struct mlx5_core_dev *mdev);
-void rhca_mlx5_buffer_lose(const struct rhca_mlx5_buffer *buffer);
+void rhca_mlx5_buffer_leak(const struct rhca_mlx5_buffer *buffer);
 void rhca_mlx5_buffer_addresses(const struct rhca_mlx5_buffer *buffer,
 				__be64 *addresses);
 

@@ -93,7 +93,7 @@ int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, u16 opcode, u32 number)
 	MLX5_SET(dealloc_uar_in, in, opcode, opcode);
 	MLX5_SET(dealloc_uar_in, in, uar, number);
 	while ((ret = exec(mdev, in, sizeof(in), out, sizeof(out))) &&
-	       !rhca_mlx5_is_silence(ret) && --tries)
+	       !rhca_mlx5_is_no_answer(ret) && --tries)
 		msleep(GIVE_BACK_MS);
 	return ret;
 }

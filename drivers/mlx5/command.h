@@ -113,7 +113,7 @@ struct rhca_mlx5_qp_change {
  * next command would take as long. Once all slots have timed out, newer kernels reject commands at
  * once (-EAGAIN), which may be retried.
  */
-static inline bool rhca_mlx5_is_silence(int error)
+static inline bool rhca_mlx5_is_no_answer(int error)
 {
 	return error == -ETIMEDOUT || error == -ECANCELED;
 }

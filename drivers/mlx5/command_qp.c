@@ -438,7 +438,7 @@ bool rhca_mlx5_hw_qp_has_work(struct mlx5_core_dev *mdev, u32 number,
 			    MLX5_GET(qpc, qpc, sw_rq_counter));
 }
 
-/* Query why a queue pair failed. @mdev: with rhca_mlx5_tells_qp_error(). */
+/* Query why a queue pair failed. @mdev: with rhca_mlx5_reports_qp_error(). */
 int rhca_mlx5_query_qp_error(struct mlx5_core_dev *mdev, u32 number,
 			     struct rhca_mlx5_qp_error *error)
 {

@@ -197,7 +197,7 @@ int rhca_mlx5_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	const struct rhca_mlx5 *hca = rhca_mlx5_of(ibpd->device);
 	int ret = mlx5_core_dealloc_pd(hca->mdev, to_rhca_mlx5_pd(ibpd)->number);
 
-	return READ_ONCE(hca->has_lost) ? 0 : ret;
+	return READ_ONCE(hca->has_leaked) ? 0 : ret;
 }
 
 #define QUERY_PD_HANDLER	UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)

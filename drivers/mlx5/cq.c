@@ -160,7 +160,7 @@ static int abandon(struct rhca_mlx5_cq *cq, struct mlx5_core_dev *mdev)
 	synchronize_irq(cq->hw.irqn);
 	mlx5_cq_put(&cq->hw);
 	wait_for_completion(&cq->hw.free);
-	rhca_mlx5_buffer_lose(&cq->buffer);
+	rhca_mlx5_buffer_leak(&cq->buffer);
 	kmemleak_not_leak(cq->uar);
 	return ret;
 }
@@ -218,7 +218,7 @@ int rhca_mlx5_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(ibcq->device);
 	struct rhca_mlx5_cq *cq = to_rhca_mlx5_cq(ibcq);
-	bool is_last = READ_ONCE(hca->has_lost) || !udata;
+	bool is_last = READ_ONCE(hca->has_leaked) || !udata;
 	int ret;
 
 	ret = is_last ? abandon(cq, hca->mdev) :

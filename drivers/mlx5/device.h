@@ -52,7 +52,7 @@ struct rhca_mlx5 {
 	 * it holds a queue or key that nobody destroys any more, nor what that uses: objects it
 	 * does not release are lost too then; ib_core would keep them for ever
 	 */
-	bool has_lost;
+	bool has_leaked;
 	u8 key_fence;		/* fence for a change of a key, MLX5_FENCE_MODE_* */
 	__be32 end_of_list;	/* key that ends a list of memory */
 	__be64 system_guid;	/* of the adapter, the same for its functions */
@@ -69,7 +69,7 @@ struct rhca_mlx5 {
 	struct ib_device *ibdev;	/* the RDMA device */
 	struct notifier_block fatal_nb;	/* for the death of the firmware */
 	struct work_struct fatal_work;	/* informs users then; see fatal.c */
-	unsigned long fatal_told;	/* bit 0: users are informed */
+	unsigned long fatal_reported;	/* bit 0: users are informed */
 };
 
 static inline struct rhca_mlx5 *rhca_mlx5_of(struct ib_device *ibdev)

@@ -66,7 +66,7 @@ static const u8 qp_events[] = {
 	[MLX5_EVENT_TYPE_WQ_ACCESS_ERROR]	= IB_EVENT_QP_ACCESS_ERR,
 };
 
-static void tell(struct rhca_mlx5 *hca, u32 number)
+static void log_failed_qp(struct rhca_mlx5 *hca, u32 number)
 {
 	struct rhca_mlx5_qp_error error;
 
@@ -80,7 +80,7 @@ static void tell(struct rhca_mlx5 *hca, u32 number)
 			       error.hardware_type);
 }
 
-static void tell_all(struct work_struct *work)
+static void log_failed_qps(struct work_struct *work)
 {
 	struct rhca_mlx5 *hca = container_of(work, struct rhca_mlx5,
 					     qp_error_work);
@@ -91,7 +91,7 @@ static void tell_all(struct work_struct *work)
 		xa_lock_irq(&hca->qps);
 		__xa_clear_mark(&hca->qps, number, HAS_FAILED);
 		xa_unlock_irq(&hca->qps);
-		tell(hca, number);
+		log_failed_qp(hca, number);
 	}
 }
 
@@ -100,7 +100,7 @@ static void handle_qp_event(struct rhca_mlx5 *hca, u32 number, int event)
 	struct rhca_mlx5_numbered *object;
 
 	if ((event == IB_EVENT_QP_FATAL || event == IB_EVENT_QP_ACCESS_ERR) &&
-	    rhca_mlx5_tells_qp_error(hca->mdev)) {
+	    rhca_mlx5_reports_qp_error(hca->mdev)) {
 		rhca_mlx5_mark_qp(hca, number, HAS_FAILED);
 		schedule_work(&hca->qp_error_work);
 	}
@@ -151,7 +151,7 @@ int rhca_mlx5_events_init(struct rhca_mlx5 *hca)
 {
 	xa_init_flags(&hca->qps, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&hca->srqs, XA_FLAGS_LOCK_IRQ);
-	INIT_WORK(&hca->qp_error_work, tell_all);
+	INIT_WORK(&hca->qp_error_work, log_failed_qps);
 	MLX5_NB_INIT(&hca->queue_nb, handle_event, NOTIFY_ANY);
 	return mlx5_eq_notifier_register(hca->mdev, &hca->queue_nb);
 }

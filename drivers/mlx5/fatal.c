@@ -107,7 +107,7 @@ static void raise_completion(struct ib_cq *cq)
  * On a shared receive queue ib_drain_qp() waits for the last WQE (IBTA 10.3.1), which is an event
  * and no completion, for up to a minute.
  */
-static void tell_user(struct rhca_mlx5_qp *qp, void *unused)
+static void notify_qp(struct rhca_mlx5_qp *qp, void *unused)
 {
 	struct ib_cq *send_cq = qp->base.ibqp.send_cq;
 	struct ib_cq *recv_cq = qp->base.ibqp.recv_cq;
@@ -123,7 +123,7 @@ static void tell_user(struct rhca_mlx5_qp *qp, void *unused)
  * Events are delivered by work items, and ib_core waits only for those dispatched before the
  * device's last reference was put: so hold one.
  */
-static void tell_users(struct rhca_mlx5 *hca)
+static void report_fatal(struct rhca_mlx5 *hca)
 {
 	struct ib_event event = {
 		.device			= hca->ibdev,
@@ -135,7 +135,7 @@ static void tell_users(struct rhca_mlx5 *hca)
 		return;
 	/* Once unplugged, its users are being notified of its removal, and may be gone */
 	if (!test_bit(RHCA_DEV_UNPLUGGED, &to_rhca_dev(hca->ibdev)->flags) &&
-	    !test_and_set_bit(0, &hca->fatal_told)) {
+	    !test_and_set_bit(0, &hca->fatal_reported)) {
 		ibdev_err(hca->ibdev,
 			  "the firmware has died: the kernel's requests are flushed\n");
 		ib_dispatch_event(&event);
@@ -148,8 +148,8 @@ static void handle_fatal(struct work_struct *work)
 	struct rhca_mlx5 *hca = container_of(work, struct rhca_mlx5,
 					     fatal_work);
 
-	tell_users(hca);
-	rhca_mlx5_for_each_qp(hca, RHCA_MLX5_KERNEL_QP, tell_user, NULL);
+	report_fatal(hca);
+	rhca_mlx5_for_each_qp(hca, RHCA_MLX5_KERNEL_QP, notify_qp, NULL);
 }
 
 /* Called by mlx5_core in any context, when the adapter is already dead */
@@ -167,7 +167,7 @@ int rhca_mlx5_fatal_init(struct rhca_mlx5 *hca)
 {
 	int ret;
 
-	hca->fatal_told = 0;
+	hca->fatal_reported = 0;
 	INIT_WORK(&hca->fatal_work, handle_fatal);
 	hca->fatal_nb.notifier_call = note_fatal;
 	ret = mlx5_notifier_register(hca->mdev, &hca->fatal_nb);

@@ -50,8 +50,8 @@ enum { FUNCTION, REPRESENTORS };
  * name on the bus, and its representors belong to it. A LAG of a switch is a normal one for its
  * virtual functions, which are served.
  */
-static const char *reason_against(struct mlx5_core_dev *mdev,
-				  kernel_ulong_t kind)
+static const char *reason_not_to_serve(struct mlx5_core_dev *mdev,
+				       kernel_ulong_t kind)
 {
 	if (kind == REPRESENTORS)
 		return "its switch is in switchdev mode";
@@ -70,7 +70,7 @@ static const char *reason_against(struct mlx5_core_dev *mdev,
 
 static bool is_served(struct mlx5_core_dev *mdev, kernel_ulong_t kind)
 {
-	const char *reason = reason_against(mdev, kind);
+	const char *reason = reason_not_to_serve(mdev, kind);
 
 	if (reason)
 		pr_info("%s is left to another driver: %s\n",

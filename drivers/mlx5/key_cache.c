@@ -86,7 +86,7 @@ void rhca_mlx5_key_cache_exit(struct rhca_mlx5 *hca)
 	u32 key;
 
 	for (i = 0; i < ARRAY_SIZE(hca->key_cache.kept); i++)
-		while (!rhca_mlx5_is_silence(ret) && take(hca, &kept[i], &key))
+		while (!rhca_mlx5_is_no_answer(ret) && take(hca, &kept[i], &key))
 			ret = rhca_mlx5_give_key_back(hca->mdev, key);
 }
 

@@ -44,7 +44,7 @@ static int get_key(struct rhca_mlx5_mr *mr, const struct rhca_mlx5_key_spec *spe
 
 	if (mr->cached_pages) {
 		ret = rhca_mlx5_cached_key_get(hca, spec, variant, key);
-		if (!ret || *key || rhca_mlx5_is_silence(ret))
+		if (!ret || *key || rhca_mlx5_is_no_answer(ret))
 			return ret;
 		mr->cached_pages = 0;
 	}
@@ -343,7 +343,7 @@ int rhca_mlx5_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	if (ret && mr->umem)
 		return ret;
 	if (ret)
-		WRITE_ONCE(hca->has_lost, true);
+		WRITE_ONCE(hca->has_leaked, true);
 	if (mr->list.entries)
 		rhca_mlx5_key_list_free(&mr->list, hca->mdev->device);
 	ib_umem_release(mr->umem);
@@ -402,7 +402,7 @@ int rhca_mlx5_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	ret = answer_alloc_mw(udata);
 	/* There is no retry */
 	if (ret && rhca_mlx5_give_key_back(hca->mdev, ibmw->rkey))
-		WRITE_ONCE(hca->has_lost, true);
+		WRITE_ONCE(hca->has_leaked, true);
 	return ret;
 }
 

@@ -256,10 +256,10 @@ static void free_memory(struct rhca_mlx5_qp *qp)
 }
 
 /* The adapter holds a queue pair that cannot be destroyed any more: leak its memory */
-static void lose(struct rhca_mlx5_qp *qp)
+static void leak(struct rhca_mlx5_qp *qp)
 {
-	WRITE_ONCE(rhca_mlx5_of(qp->base.ibqp.device)->has_lost, true);
-	rhca_mlx5_buffer_lose(&qp->buffer);
+	WRITE_ONCE(rhca_mlx5_of(qp->base.ibqp.device)->has_leaked, true);
+	rhca_mlx5_buffer_leak(&qp->buffer);
 	kmemleak_not_leak(qp->uar);
 	free_records(qp);
 }
@@ -292,7 +292,7 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 err_destroy:
 	rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
 	if (rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP, number)) {
-		lose(qp);
+		leak(qp);
 		return ret;
 	}
 err_free:
@@ -340,7 +340,7 @@ static void destroy_of_kernel(struct rhca_mlx5_qp *qp)
 	/* Waits for pollers that have found it, even if it could not be reset */
 	purge_completions(qp);
 	if (rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP, number))
-		lose(qp);
+		leak(qp);
 	else
 		free_memory(qp);
 }
@@ -381,7 +381,7 @@ static struct rhca_mlx5_counter_set *counters_of(const struct rhca_mlx5_qp *qp,
  * The adapter accepts a set in the transition to INIT, and another one only in RTS. If it refuses
  * that, it continues to use the old set.
  */
-static void count_anew(struct rhca_mlx5_qp *qp)
+static void change_counter_set(struct rhca_mlx5_qp *qp)
 {
 	u16 set = qp->counters->number;
 	int ret;
@@ -412,7 +412,7 @@ static void note_change(struct rhca_mlx5_qp *qp,
 			qp->counting_into = qp->counters->number;
 		break;
 	case IB_QPS_RTS:
-		count_anew(qp);
+		change_counter_set(qp);
 		break;
 	default:
 		break;

@@ -153,10 +153,10 @@ static void describe(struct rhca_mlx5_srq *srq,
 }
 
 /* The adapter holds a queue: leak its memory */
-static void lose(struct rhca_mlx5_srq *srq)
+static void leak(struct rhca_mlx5_srq *srq)
 {
-	WRITE_ONCE(rhca_mlx5_of(srq->ibsrq.device)->has_lost, true);
-	rhca_mlx5_buffer_lose(&srq->buffer);
+	WRITE_ONCE(rhca_mlx5_of(srq->ibsrq.device)->has_leaked, true);
+	rhca_mlx5_buffer_leak(&srq->buffer);
 	kvfree(srq->wr_id);
 }
 
@@ -196,7 +196,7 @@ int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 err_destroy:
 	rhca_mlx5_number_remove(&hca->srqs, &srq->numbered);
 	if (rhca_mlx5_destroy_hw_srq(hca->mdev, spec.is_xrc, number)) {
-		lose(srq);
+		leak(srq);
 		return ret;
 	}
 err_free:
@@ -245,11 +245,11 @@ int rhca_mlx5_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 
 	ret = udata ? rhca_mlx5_destroy_hw_srq(hca->mdev, is_xrc(srq), number) :
 		      rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_RMP, number);
-	if (ret && udata && !READ_ONCE(hca->has_lost))
+	if (ret && udata && !READ_ONCE(hca->has_leaked))
 		return ret;
 	rhca_mlx5_number_remove(&hca->srqs, &srq->numbered);
 	if (ret)
-		lose(srq);
+		leak(srq);
 	else
 		free_memory(srq);
 	return 0;

@@ -63,7 +63,7 @@ static int destroy_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 				      queue->number);
 
 	if (ret)
-		rhca_mlx5_buffer_lose(&queue->buffer);
+		rhca_mlx5_buffer_leak(&queue->buffer);
 	else
 		rhca_mlx5_buffer_free(&queue->buffer, hca->mdev);
 	return ret;

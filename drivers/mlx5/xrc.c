@@ -36,7 +36,7 @@ int rhca_mlx5_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	const struct rhca_mlx5 *hca = rhca_mlx5_of(ibxrcd->device);
 	int ret = free_xrcd(hca->mdev, to_rhca_mlx5_xrcd(ibxrcd)->number);
 
-	return READ_ONCE(hca->has_lost) ? 0 : ret;
+	return READ_ONCE(hca->has_leaked) ? 0 : ret;
 }
 
 static int create_srq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)

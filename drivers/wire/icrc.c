@@ -51,7 +51,7 @@ static void copy_masked(u8 *to, enum rhca_encap encap, const void *network_hdr)
  * @encap: the framing
  * @network_hdr: network headers
  * @transport: the BTH
- * @behind: bytes after the BTH to include, a multiple of 4 up to RHCA_ICRC_BEHIND: each call of
+ * @behind: bytes after the BTH to include, a multiple of 4 up to RHCA_ICRC_EXT_BYTES: each call of
  *	rhca_crc32() has a fixed cost, so few bytes are best included
  *
  * Return: the CRC so far; add the rest with rhca_crc32() or rhca_icrc_skb().
@@ -61,7 +61,7 @@ u32 rhca_icrc_begin(bool vectors, enum rhca_encap encap,
 		    unsigned int behind)
 {
 	unsigned int network_bytes = rhca_network_bytes(encap);
-	u8 copy[MASKED_BYTES + RHCA_ICRC_BEHIND] __aligned(8) __uninitialized;
+	u8 copy[MASKED_BYTES + RHCA_ICRC_EXT_BYTES] __aligned(8) __uninitialized;
 	const u8 *from = transport + sizeof(struct rhca_bth);
 	struct rhca_bth *bth;
 	unsigned int i;

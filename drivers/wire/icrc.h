@@ -12,7 +12,7 @@
 
 #include "wire/encap.h"
 
-#define RHCA_ICRC_BEHIND	36	/* the longest extended headers */
+#define RHCA_ICRC_EXT_BYTES	36	/* the longest extended headers */
 
 /* ICRC over the network headers of packets of a flow and size */
 struct rhca_icrc_flow {

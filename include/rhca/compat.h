@@ -216,7 +216,7 @@
 
 /* The reason why a QP failed is part of its context; older kernels do not define the fields. */
 #ifdef HAVE_MLX5_QP_ERROR
-#define rhca_mlx5_tells_qp_error(mdev) \
+#define rhca_mlx5_reports_qp_error(mdev) \
 	(MLX5_CAP_GEN(mdev, qpc_extension) && \
 	 MLX5_CAP_GEN(mdev, qp_error_syndrome))
 #define rhca_mlx5_ask_qp_error(in)	MLX5_SET(query_qp_in, in, qpc_ext, 1)
@@ -227,7 +227,7 @@
 					   qp_pas_or_qpc_ext_and_pas), \
 			      qpc_data_extension.error_syndrome), field)
 #else
-#define rhca_mlx5_tells_qp_error(mdev)	((void)(mdev), false)
+#define rhca_mlx5_reports_qp_error(mdev)	((void)(mdev), false)
 #define rhca_mlx5_ask_qp_error(in)	((void)(in))
 #define rhca_mlx5_qp_error(out, field)	((void)(out), 0)
 #endif

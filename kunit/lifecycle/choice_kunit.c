@@ -250,7 +250,7 @@ static bool has_partition(struct bench *b, u32 port)
 	struct rhca_pkey_table pkeys;
 
 	rhca_pkeys_copy(&find(b)->ports[port], &pkeys);
-	return rhca_pkeys_part_tenants(&pkeys) && pkeys.key[1] == 0x8001;
+	return rhca_pkeys_has_partitions(&pkeys) && pkeys.key[1] == 0x8001;
 }
 
 static int ttl_of(struct bench *b, u32 port)

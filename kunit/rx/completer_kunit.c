@@ -36,7 +36,7 @@ static ACT(is_from,
 	   KUNIT_EXPECT_EQ(b->hca->test, get_unaligned_be64(b->sent->extended), REMOTE_ADDR + s->n))
 /* The RTT of a path without queueing, and no packet is being timed */
 static ACT(do_path, b->send->rtt = (struct rhca_rtt) { .least = s->n, .smoothed = s->n })
-static ACT(do_holds, b->send->recovery->rule.way = RHCA_PEER_HOLDS)
+static ACT(do_holds, b->send->recovery->rule.peer = RHCA_PEER_HOLDS)
 
 /* After recent losses a READ is sent as requests of 8 packets */
 static void do_lossy(struct bench *b, const struct step *s)

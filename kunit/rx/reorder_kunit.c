@@ -90,7 +90,7 @@ KUNIT_ARRAY_PARAM_DESC(reorder, reorder_cases, desc);
 /* As a requester that requests a response */
 static void watch(struct rhca_reorder *reorder, u32 psn)
 {
-	bool alone = rhca_reorder_alone(reorder, psn);
+	bool alone = rhca_reorder_is_single(reorder, psn);
 
 	rhca_reorder_repeated(reorder, psn);
 	if (alone)

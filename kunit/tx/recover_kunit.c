@@ -35,7 +35,7 @@ struct recover_case {
 	const char *desc;
 	/* the final state */
 	enum rhca_recover_mode mode;
-	enum rhca_peer_way way;
+	enum rhca_peer_kind peer;
 	bool sends_new;
 	struct step steps[MAX_STEPS];
 	u32 path_us;
@@ -198,7 +198,7 @@ static void loss_is_recovered(struct kunit *test)
 				    hear(&recover, &c->steps[i], c->path_us, &newest),
 				    "step %d", i);
 	KUNIT_EXPECT_EQ(test, recover.mode, c->mode);
-	KUNIT_EXPECT_EQ(test, recover.way, c->way);
+	KUNIT_EXPECT_EQ(test, recover.peer, c->peer);
 	KUNIT_EXPECT_EQ(test, rhca_recover_sends_new(&recover), c->sends_new);
 }
 
@@ -226,12 +226,12 @@ static void peer_that_drops_is_tried_less_and_less_often(struct kunit *test)
 
 static void loss_costs_the_window_where_the_peer_drops(struct kunit *test)
 {
-	struct rhca_recover recover = { .way = RHCA_PEER_DROPS };
+	struct rhca_recover recover = { .peer = RHCA_PEER_DROPS };
 
 	KUNIT_EXPECT_TRUE(test, rhca_recover_costs_window(&recover, 0));
 	KUNIT_EXPECT_TRUE(test, rhca_recover_costs_window(&recover, 499999));
 	KUNIT_EXPECT_FALSE(test, rhca_recover_costs_window(&recover, 500000));
-	recover.way = RHCA_PEER_UNKNOWN;
+	recover.peer = RHCA_PEER_UNKNOWN;
 	KUNIT_EXPECT_FALSE(test, rhca_recover_costs_window(&recover, 0));
 }
 

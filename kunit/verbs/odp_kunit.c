@@ -178,7 +178,7 @@ static void lost_packet_is_sent_whatever_follows_it(struct kunit *test)
 	/* The peer holds packets, so new ones follow; both are found when the pause ends */
 	local_bh_disable();
 	spin_lock(&send->lock);
-	send->recovery->rule.way = RHCA_PEER_HOLDS;
+	send->recovery->rule.peer = RHCA_PEER_HOLDS;
 	rhca_pause_send(to_sw_qp(ibqp_to_verbs(qp)), RHCA_PAUSE_PACE, 100 * NSEC_PER_MSEC);
 	spin_unlock(&send->lock);
 	KUNIT_EXPECT_EQ(test, 0, ib_post_send(qp, &next, NULL));

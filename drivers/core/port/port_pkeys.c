@@ -141,7 +141,7 @@ int rhca_pkeys_store(struct rhca_port *port, const char *text)
 		/* Readers see the old table or the new one, never a partial write */
 		rcu_assign_pointer(pkeys->table, table);
 		/* Hardware may serve a port that is back to the default partition */
-		recheck = rhca_pkeys_part_tenants(old) && !rhca_pkeys_part_tenants(table);
+		recheck = rhca_pkeys_has_partitions(old) && !rhca_pkeys_has_partitions(table);
 	}
 	mutex_unlock(&pkeys->lock);
 	if (ret) {

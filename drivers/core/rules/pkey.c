@@ -10,16 +10,16 @@
 #define LINE_CHARS	32		/* "127 0xffff" with room for blanks */
 
 /**
- * rhca_pkeys_part_tenants - Are there partitions other than the default one?
+ * rhca_pkeys_has_partitions - Are there partitions other than the default one?
  * @table: of a port
  *
  * Return: whether it differs from the initial table of every port.
  */
-bool rhca_pkeys_part_tenants(const struct rhca_pkey_table *table)
+bool rhca_pkeys_has_partitions(const struct rhca_pkey_table *table)
 {
 	return table->num != 1 || table->key[0] != IB_DEFAULT_PKEY_FULL;
 }
-RHCA_EXPORT(rhca_pkeys_part_tenants);
+RHCA_EXPORT(rhca_pkeys_has_partitions);
 
 /**
  * rhca_pkey_find - Find the entry that admits a packet to QP1

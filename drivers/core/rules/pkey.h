@@ -65,7 +65,7 @@ static inline u16 rhca_pkey_at(const struct rhca_pkeys *pkeys, u16 index)
 	return index < RHCA_NUM_PKEYS ? table->key[index] : 0;
 }
 
-bool rhca_pkeys_part_tenants(const struct rhca_pkey_table *table);
+bool rhca_pkeys_has_partitions(const struct rhca_pkey_table *table);
 int rhca_pkey_find(const struct rhca_pkeys *pkeys, u16 pkey);
 int rhca_pkey_table_edit(struct rhca_pkey_table *table, const char *text);
 

@@ -131,7 +131,7 @@ enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
 EXPORT_SYMBOL_IF_KUNIT(rhca_rx_parse);
 
 /* Header bytes after the BTH if the packet has only headers */
-static unsigned int headers_behind(const struct rhca_rx *rx)
+static unsigned int extended_header_bytes(const struct rhca_rx *rx)
 {
 	return rx->payload_offset == rx->icrc_offset ?
 		rx->payload_offset - rx->bth_offset - sizeof(struct rhca_bth) : 0;
@@ -139,7 +139,7 @@ static unsigned int headers_behind(const struct rhca_rx *rx)
 
 static u32 crc_of_all(bool vectors, const struct rhca_rx *rx)
 {
-	unsigned int behind = headers_behind(rx);
+	unsigned int behind = extended_header_bytes(rx);
 	unsigned int from = rx->bth_offset + sizeof(struct rhca_bth) + behind;
 	unsigned int bytes = rx->icrc_offset - from;
 	u32 crc;

@@ -67,7 +67,7 @@ static bool same_member(const struct rhca_tx_list *tx,
  * Filters may check P_Keys but see one BTH per block. ECN must match as well: a small request is as
  * long as an acknowledgement, which switches must not mark instead of dropping.
  */
-static bool goes_along(const struct rhca_shared_block *shared,
+static bool fits_block(const struct rhca_shared_block *shared,
 		       const struct rhca_verbs_qp *qp, const struct rhca_path *path,
 		       const struct rhca_bth_fields *fields)
 {
@@ -114,7 +114,7 @@ bool rhca_shared_begin_packet(struct rhca_shared_block *shared,
 	struct rhca_block *block = &shared->tx.block;
 
 	if (rhca_shared_packets(shared) &&
-	    !goes_along(shared, qp, path, fields))
+	    !fits_block(shared, qp, path, fields))
 		rhca_shared_send(shared);
 	if (!rhca_shared_packets(shared) && !open_block(shared, qp, path))
 		return false;

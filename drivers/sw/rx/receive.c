@@ -202,7 +202,7 @@ static void visit_attachment(struct rhca_mcast_visitor *visitor,
 }
 
 /* The netdev it arrived on, even if a VRF has replaced it in skb->dev */
-static const struct net_device *came_by(const struct rhca_rx *rx)
+static const struct net_device *arrival_netdev(const struct rhca_rx *rx)
 {
 	const struct net_device *ndev = rx->skb->dev;
 
@@ -216,7 +216,7 @@ static const struct net_device *came_by(const struct rhca_rx *rx)
  */
 static void receive_multicast(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 {
-	const struct net_device *ndev = came_by(rx);
+	const struct net_device *ndev = arrival_netdev(rx);
 	struct copies copies = {
 		.visitor.visit	= visit_attachment,
 		.rx		= rx,

@@ -85,7 +85,7 @@ static bool find_request(struct rhca_sw_qp *qp, u32 *psn)
 
 	*psn = recovery->nak_psn;
 	return recovery->nak_waits && !recovery->nak_sent_at &&
-	       recovery->rule.way == RHCA_PEER_HOLDS &&
+	       recovery->rule.peer == RHCA_PEER_HOLDS &&
 	       rhca_psn_before(qp->send.oldest_unacked_psn, *psn);
 }
 
@@ -173,7 +173,7 @@ bool rhca_missing_due(struct rhca_sw_qp *qp)
 }
 
 /* Count and trace a loss not yet reported */
-static void tell(struct rhca_sw_qp *qp, u32 psn, u32 end, bool nak)
+static void note_loss(struct rhca_sw_qp *qp, u32 psn, u32 end, bool nak)
 {
 	if (!nak)
 		rhca_qp_count(&qp->base, RHCA_IMPLIED_NAK_SEQ_ERR);
@@ -192,7 +192,7 @@ void rhca_missing_asked(struct rhca_sw_qp *qp, u32 psn, u32 end)
 	if (psn == recovery->nak_psn)
 		recovery->nak_sent_at = rhca_now();
 	if (psn != recovery->rule.repeat_psn)
-		tell(qp, psn, end, nak);
+		note_loss(qp, psn, end, nak);
 	/* Responses before the NAKed request may still be in flight */
 	if (!nak)
 		rhca_recover_asks(&recovery->rule, psn, end);

@@ -62,7 +62,7 @@ static u32 gap_factor(const struct rhca_sw_qp *qp)
 }
 
 /* A kernel user that has polled all completions may wait for the next one: do not delay it */
-static bool begins_anew(const struct rhca_sw_qp *qp)
+static bool cq_was_emptied(const struct rhca_sw_qp *qp)
 {
 	if (qp->base.is_user || !raw_cpu_read(rhca_cq_emptied))
 		return false;
@@ -74,7 +74,7 @@ static bool follows_closely(struct rhca_sw_qp *qp, u32 gap_ns)
 {
 	u64 now;
 
-	if (begins_anew(qp))
+	if (cq_was_emptied(qp))
 		return false;
 	now = ktime_get_mono_fast_ns();
 	if (now - READ_ONCE(*last_post(qp)) > (u64)gap_ns * gap_factor(qp))

@@ -68,10 +68,10 @@ static bool may_repeat_one(struct rhca_recover *recover,
 {
 	if (loss->held)
 		return may_go_on(recover, loss);
-	if (recover->way == RHCA_PEER_DROPS &&
+	if (recover->peer == RHCA_PEER_DROPS &&
 	    loss->now - recover->drops_at >= DROPS_FOR_NS << (recover->drops - 1))
-		recover->way = RHCA_PEER_UNKNOWN;
-	return loss->one && recover->way != RHCA_PEER_DROPS &&
+		recover->peer = RHCA_PEER_UNKNOWN;
+	return loss->one && recover->peer != RHCA_PEER_DROPS &&
 	       may_go_on(recover, loss);
 }
 
@@ -225,11 +225,11 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_recover_ahead);
 
 static void seems_to_drop(struct rhca_recover *recover, u64 now)
 {
-	if (recover->way == RHCA_PEER_HOLDS) {
-		recover->way = RHCA_PEER_UNKNOWN;
+	if (recover->peer == RHCA_PEER_HOLDS) {
+		recover->peer = RHCA_PEER_UNKNOWN;
 		return;
 	}
-	recover->way = RHCA_PEER_DROPS;
+	recover->peer = RHCA_PEER_DROPS;
 	recover->drops = min(recover->drops + 1, MAX_DROPS);
 	recover->drops_at = now;
 }
@@ -253,12 +253,12 @@ enum rhca_recover_action rhca_recover_probe(struct rhca_recover *recover,
 					    const struct rhca_loss *loss)
 {
 	bool tried = recover->mode != RHCA_RECOVER_FLOW && !loss->held &&
-		     recover->way != RHCA_PEER_HOLDS;
+		     recover->peer != RHCA_PEER_HOLDS;
 	bool drops = false;
 
 	if (answered_alone(recover, loss->psn)) {
 		seems_to_drop(recover, loss->now);
-		drops = recover->way == RHCA_PEER_DROPS;
+		drops = recover->peer == RHCA_PEER_DROPS;
 	}
 	recover->in_row = 0;
 	if (!drops && may_repeat_one(recover, loss) && !tried) {
@@ -277,7 +277,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_recover_probe);
  */
 bool rhca_recover_costs_window(const struct rhca_recover *recover, u32 path_ns)
 {
-	return recover->way == RHCA_PEER_DROPS && path_ns < LONG_PATH_NS;
+	return recover->peer == RHCA_PEER_DROPS && path_ns < LONG_PATH_NS;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_costs_window);
 
@@ -341,7 +341,7 @@ bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now)
 	if (recover->waits && rhca_psn_before(recover->repeat_end, upto)) {
 		recover->waits = false;
 		recover->drops = 0;
-		recover->way = RHCA_PEER_HOLDS;
+		recover->peer = RHCA_PEER_HOLDS;
 	}
 	if (!rhca_psn_before(upto, recover->copies_end))
 		recover->copies = false;

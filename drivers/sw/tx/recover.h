@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 /* What a peer does with packets after a gap */
-enum rhca_peer_way {
+enum rhca_peer_kind {
 	RHCA_PEER_UNKNOWN,	/* no loss yet */
 	RHCA_PEER_HOLDS,	/* holds them */
 	RHCA_PEER_DROPS,	/* drops them */
@@ -28,7 +28,7 @@ enum rhca_recover_action {
 
 /* Losses of a connection; all 0 at its start */
 struct rhca_recover {
-	u8 way;			/* enum rhca_peer_way */
+	u8 peer;		/* enum rhca_peer_kind */
 	u8 mode;		/* enum rhca_recover_mode */
 	u8 in_row;		/* consecutive packets lost one after the other */
 	u8 again;		/* further retransmissions of @repeat_psn */
@@ -45,11 +45,11 @@ struct rhca_recover {
 	u32 recover_psn;	/* after all that had been sent when the first loss was noticed */
 	u32 copies_end : 24;	/* after all that had been sent at the last repeat */
 	u32 copies : 1;		/* duplicates of packets before that may be in flight */
-	u32 drops : 4;		/* how often @way became RHCA_PEER_DROPS since it was HOLDS */
+	u32 drops : 4;		/* how often @peer became RHCA_PEER_DROPS since it was HOLDS */
 	/* from a retransmission to its answer, smoothed; 0: none yet */
 	u32 answer_ns;
 	u64 repeat_at;		/* time of the retransmission, in ns */
-	u64 drops_at;		/* when @way became RHCA_PEER_DROPS */
+	u64 drops_at;		/* when @peer became RHCA_PEER_DROPS */
 };
 
 /* A loss */
@@ -97,7 +97,7 @@ static inline bool rhca_recover_is_over(const struct rhca_recover *recover)
 /* May new packets be sent? Not until the peer has shown what it does after a loss */
 static inline bool rhca_recover_sends_new(const struct rhca_recover *recover)
 {
-	return !recover->waits || recover->way == RHCA_PEER_HOLDS;
+	return !recover->waits || recover->peer == RHCA_PEER_HOLDS;
 }
 
 #endif

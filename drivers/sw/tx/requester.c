@@ -565,7 +565,7 @@ static enum rhca_turn_end send_in_turn(struct rhca_sw_qp *qp, struct rhca_batch 
  * Is there nothing to do but wait for answers or new requests? Then an acknowledgement needs no
  * turn, since a new post starts one. Bottom halves off, RCU read side.
  */
-bool rhca_requester_only_waits(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+bool rhca_requester_is_waiting(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	lockdep_assert_held(&qp->send.lock);
 	if (qp->send.pause || qp->send.shared_refused || !all_sent(qp))

@@ -6,7 +6,7 @@
 #include "sw/qp/qp.h"
 
 void rhca_requester_run(struct rhca_sw_qp *qp, struct rhca_batch *batch);
-bool rhca_requester_only_waits(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+bool rhca_requester_is_waiting(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_requester_reset(struct rhca_sw_qp *qp);
 
 #endif

@@ -105,7 +105,7 @@ void rhca_send_kick_locked(struct rhca_sw_qp *qp, enum rhca_kick reason,
 	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_SEND))
 		rhca_requester_flush(qp, batch);
 	else if (rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE) &&
-		 !rhca_requester_only_waits(qp, batch) &&
+		 !rhca_requester_is_waiting(qp, batch) &&
 		 rhca_turn_start(&qp->send.turn, reason, how_of_ack(qp)))
 		rhca_requester_run(qp, batch);
 	rhca_mem_release(&qp->send.held);

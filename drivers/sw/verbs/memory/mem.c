@@ -114,8 +114,8 @@ static bool is_used_on(const struct rhca_mem *mem, int cpu)
 }
 
 /* Wait until the CPU has no users; false if the pauses were used up */
-static bool comes_to_rest(const struct rhca_mem *mem, int cpu,
-			  unsigned int *pause_us)
+static bool wait_unused(const struct rhca_mem *mem, int cpu,
+			unsigned int *pause_us)
 {
 	while (is_used_on(mem, cpu)) {
 		if (*pause_us > LAST_PAUSE_US)
@@ -139,7 +139,7 @@ void rhca_mem_wait_past_users(const struct rhca_mem *mem)
 
 	smp_mb();	/* the removed page before the counts; pairs with enter() */
 	for_each_possible_cpu(cpu) {
-		if (!comes_to_rest(mem, cpu, &pause_us)) {
+		if (!wait_unused(mem, cpu, &pause_us)) {
 			rhca_mem_expedite();
 			return;
 		}

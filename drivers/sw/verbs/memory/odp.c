@@ -101,7 +101,7 @@ static void put_odp(struct rhca_odp *odp)
 /* --- faulting pages in ------------------------------------------------------- */
 
 /* Returns -EFAULT if the process has no memory there, or no writable memory */
-static int bring_in(struct rhca_odp *odp, u64 addr, u64 bytes)
+static int fault_in(struct rhca_odp *odp, u64 addr, u64 bytes)
 {
 	u64 from = odp->start + (addr - odp->iova);
 	struct rhca_odp_range *range;
@@ -113,7 +113,7 @@ static int bring_in(struct rhca_odp *odp, u64 addr, u64 bytes)
 		if (IS_ERR(range))
 			return PTR_ERR(range);
 		here = min_t(u64, bytes, ib_umem_end(range->umem) - from);
-		ret = rhca_odp_range_bring_in(range, from, here);
+		ret = rhca_odp_range_fault_in(range, from, here);
 		if (ret)
 			return ret;
 		from += here;
@@ -135,22 +135,22 @@ static void note_failure(struct rhca_odp *odp, u64 addr, u64 bytes)
 }
 
 /* Ahead of what is needed there may be no memory, or not enough free memory */
-static int bring_in_some(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
+static int fault_in_some(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
 {
-	int ret = bring_in(odp, addr, ahead);
+	int ret = fault_in(odp, addr, ahead);
 
 	if ((ret == -EFAULT || ret == -ENOMEM) && ahead > bytes)
-		ret = bring_in(odp, addr, bytes);
+		ret = fault_in(odp, addr, bytes);
 	return ret;
 }
 
 /* Charge tables to the process, though a kernel worker allocates them */
-static int bring_in_charged(struct rhca_odp *odp, u64 addr, u64 bytes,
+static int fault_in_charged(struct rhca_odp *odp, u64 addr, u64 bytes,
 			    u64 ahead)
 {
 	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(odp->charge.mm);
 	struct mem_cgroup *old = set_active_memcg(memcg);
-	int ret = bring_in_some(odp, addr, bytes, ahead);
+	int ret = fault_in_some(odp, addr, bytes, ahead);
 
 	set_active_memcg(old);
 	mem_cgroup_put(memcg);
@@ -171,7 +171,7 @@ static bool may_pass(struct rhca_odp *odp, int ret)
  * Queue pending faults after those of other regions. Queued while this one runs, it would only wait
  * for it and occupy one of their slots.
  */
-static bool goes_on(struct rhca_odp *odp)
+static bool queue_again(struct rhca_odp *odp)
 {
 	bool again;
 
@@ -200,12 +200,12 @@ static void fault_work(struct work_struct *work)
 	odp->wanted = false;
 	raw_spin_unlock_irq(&odp->lock);
 
-	ret = bring_in_charged(odp, addr, bytes, ahead);
+	ret = fault_in_charged(odp, addr, bytes, ahead);
 	trace_rhca_odp(odp->start + (addr - odp->iova), ahead,
 		       ktime_us_delta(ktime_get(), begin), ret);
 	if (!may_pass(odp, ret))
 		note_failure(odp, addr, bytes);
-	if (!goes_on(odp))
+	if (!queue_again(odp))
 		put_odp(odp);
 }
 

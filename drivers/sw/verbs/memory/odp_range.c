@@ -139,7 +139,7 @@ static int wait_for_pages(struct ib_umem_odp *umem, u64 user_addr, u64 bytes)
  * a time. Returns 0; -EFAULT if the process has no memory there, or no writable memory, or only
  * memory that is secret; -EBUSY if the mapping kept changing; other errors of ib_core.
  */
-int rhca_odp_range_bring_in(struct rhca_odp_range *range, u64 user_addr,
+int rhca_odp_range_fault_in(struct rhca_odp_range *range, u64 user_addr,
 			    u64 bytes)
 {
 	struct ib_umem_odp *umem = range->umem;

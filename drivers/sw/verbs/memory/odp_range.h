@@ -51,7 +51,7 @@ extern const struct mmu_interval_notifier_ops rhca_odp_notifier_ops;
 struct rhca_odp_range *rhca_odp_range_create(struct rhca_odp_users *users,
 					     struct ib_umem_odp *umem);
 void rhca_odp_range_destroy(struct rhca_odp_range *range);
-int rhca_odp_range_bring_in(struct rhca_odp_range *range, u64 user_addr,
+int rhca_odp_range_fault_in(struct rhca_odp_range *range, u64 user_addr,
 			    u64 bytes);
 
 void rhca_odp_ranges_destroy(struct rhca_odp_ranges *all);
