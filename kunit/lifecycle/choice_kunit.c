@@ -681,12 +681,12 @@ static void netdev_unregistered_during_a_move_takes_its_device_along(struct kuni
 static struct {
 	struct notifier_block nb;	/* behind the one of the module */
 	struct bench *b;		/* the bench, whose device is moving until then */
-	const struct net_device *told;	/* the first of the two */
+	const struct net_device *notified;	/* the first of the two */
 } way_back;
 
 static int end_way_between(struct notifier_block *nb, unsigned long event, void *ptr)
 {
-	if (event == NETDEV_UNREGISTER && netdev_notifier_info_to_dev(ptr) == way_back.told)
+	if (event == NETDEV_UNREGISTER && netdev_notifier_info_to_dev(ptr) == way_back.notified)
 		refcount_set(&way_back.b->dev->ibdev.refcount, way_back.b->references);
 	return NOTIFY_DONE;
 }
@@ -703,7 +703,7 @@ static void netdev_with_a_late_notifier_leaves_no_slot(struct kunit *test)
 	begin_way(b, NULL);
 	way_back.nb.notifier_call = end_way_between;
 	way_back.b = b;
-	way_back.told = second;
+	way_back.notified = second;
 	KUNIT_ASSERT_EQ(test, 0, register_netdevice_notifier(&way_back.nb));
 	test_netdevs_remove(test, second, b->ndev);
 	unregister_netdevice_notifier(&way_back.nb);

@@ -298,7 +298,7 @@ static void do_drain(struct bench *b, const struct step *s)
 static ACT(do_fail, KUNIT_EXPECT_TRUE(b->hca->test, rhca_qp_fail(&b->sw->base, s->n)))
 
 /* Since the last check */
-static void is_told(struct bench *b, const struct step *s)
+static void is_drained_raised(struct bench *b, const struct step *s)
 {
 	KUNIT_EXPECT_EQ(b->hca->test, (u32)test_and_clear_bit(IB_EVENT_SQ_DRAINED,
 							      &b->hca->events), s->n);
@@ -354,7 +354,7 @@ static void do_respond_most(struct bench *b, const struct step *s)
 #define SOON(with)	STEP(is_done_soon, IB_WC_##with)
 #define DRAIN		STEP(do_drain, IB_QP_EN_SQD_ASYNC_NOTIFY)
 #define CHANGE_TIMEOUT(code)	STEP(do_drain, IB_QP_TIMEOUT, .length = (code))
-#define TOLD(yes)	STEP(is_told, yes)	/* the event for a drained queue was raised */
+#define RAISED(yes)	STEP(is_drained_raised, yes)	/* the event SQ_DRAINED */
 #define DRAINING(yes)	STEP(is_draining, yes)
 #define SPOIL		STEP(do_spoil, 0)	/* corrupt the oldest request */
 #define FAIL(to)	STEP(do_fail, IB_QPS_##to)	/* as the data path does */
@@ -508,15 +508,15 @@ static const struct course courses[] = {
 
 	/* The peer sends a NAK, and the local queue rejects the retransmission */
 	{ "SQ is not drained during a retransmission", .step = {
-		SENDS(1), DRAIN, QUEUE(DROP), ANSWER(0, NAK_PSN, 0), TOLD(false),
-		QUEUE(SUCCESS), COMES(2), TOLD(false), ANSWER(0, NO_CREDITS, 1), TOLD(true) } },
+		SENDS(1), DRAIN, QUEUE(DROP), ANSWER(0, NAK_PSN, 0), RAISED(false),
+		QUEUE(SUCCESS), COMES(2), RAISED(false), ANSWER(0, NO_CREDITS, 1), RAISED(true) } },
 	/* Changing an attribute of a QP in SQD does not raise the event again */
 	{ "SQ_DRAINED is raised once", .step = {
-		DRAIN, TOLD(true), CHANGE_TIMEOUT(14), TOLD(false), MOVE(RTS), DRAIN,
-		TOLD(true) } },
+		DRAIN, RAISED(true), CHANGE_TIMEOUT(14), RAISED(false), MOVE(RTS), DRAIN,
+		RAISED(true) } },
 	/* The request for the event applied to the earlier drain */
 	{ "SQ_DRAINED is raised only if requested", .step = {
-		DRAIN, TOLD(true), MOVE(RTS), MOVE(SQD), TOLD(false), DRAINING(false) } },
+		DRAIN, RAISED(true), MOVE(RTS), MOVE(SQD), RAISED(false), DRAINING(false) } },
 	/* For users who have not requested the event, 11.2.5.3 */
 	{ "query_qp returns sq_draining", .step = {
 		SENDS(1), DRAINING(false), MOVE(SQD), DRAINING(true), ANSWER(0, NO_CREDITS, 1),

@@ -96,7 +96,7 @@ static bool fails(struct ib_qp *qp)
 	return test_becomes(test_qp_state(qp) == IB_QPS_ERR);
 }
 
-static bool is_told(const atomic_t *events)
+static bool was_raised(const atomic_t *events)
 {
 	return test_becomes(atomic_read(events));
 }
@@ -118,8 +118,8 @@ static void overrun_fails_every_qp_of_the_cq(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fails(b->busy));
 	KUNIT_EXPECT_TRUE(test, fails(b->idle));
 	/* Both QPs moved to ERR, one after the other, and report it once */
-	KUNIT_EXPECT_TRUE(test, is_told(&b->of_busy.fatal));
-	KUNIT_EXPECT_TRUE(test, is_told(&b->of_idle.fatal));
+	KUNIT_EXPECT_TRUE(test, was_raised(&b->of_busy.fatal));
+	KUNIT_EXPECT_TRUE(test, was_raised(&b->of_idle.fatal));
 	msleep(50);
 	KUNIT_EXPECT_EQ(test, atomic_read(&b->of_busy.fatal), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&b->of_idle.fatal), 1);

@@ -84,18 +84,18 @@ static void error_moves_a_qp_once(struct kunit *test)
 
 static void count_last_wqe(struct ib_event *event, void *context)
 {
-	int *told = context;
+	int *events = context;
 
-	*told += event->event == IB_EVENT_QP_LAST_WQE_REACHED;
+	*events += event->event == IB_EVENT_QP_LAST_WQE_REACHED;
 }
 
 /* Users may free the QP on this event, so it must not be raised again */
 static void last_wqe_event_is_raised_once(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	int told = 0;
+	int events = 0;
 	struct ib_qp_init_attr init = {
-		.event_handler = count_last_wqe, .qp_context = &told,
+		.event_handler = count_last_wqe, .qp_context = &events,
 		.send_cq = hca->cq, .recv_cq = hca->cq,
 		.srq = test_srq(hca, hca->pd, 4, 0),
 		.cap = { .max_send_wr = 4, .max_send_sge = 1 },
@@ -108,9 +108,9 @@ static void last_wqe_event_is_raised_once(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(qp));
 	test_qp_bring_up(hca, qp, &spec, IB_QPS_INIT);
 	KUNIT_EXPECT_EQ(test, test_qp_move(qp, IB_QPS_ERR), 0);
-	KUNIT_EXPECT_EQ(test, told, 1);
+	KUNIT_EXPECT_EQ(test, events, 1);
 	KUNIT_EXPECT_EQ(test, test_qp_move(qp, IB_QPS_ERR), 0);
-	KUNIT_EXPECT_EQ(test, told, 1);
+	KUNIT_EXPECT_EQ(test, events, 1);
 	ib_destroy_qp(qp);
 }
 

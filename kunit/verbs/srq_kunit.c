@@ -109,9 +109,9 @@ static void longest_queue_may_have_a_limit(struct kunit *test)
 
 static void count_limit(struct ib_event *event, void *context)
 {
-	int *told = context;
+	int *events = context;
 
-	*told += event->event == IB_EVENT_SRQ_LIMIT_REACHED;
+	*events += event->event == IB_EVENT_SRQ_LIMIT_REACHED;
 }
 
 /* No message takes a request from an empty queue, and so none would raise the event later */
@@ -121,18 +121,18 @@ static void limit_above_the_queue_length_is_reported_at_once(struct kunit *test)
 	struct ib_srq *srq = test_srq(hca, hca->pd, MAX_WR, 0);
 	struct ib_srq_attr attr = { .srq_limit = 1 };
 	struct ib_recv_wr wr = {};
-	int told = 0;
+	int events = 0;
 
 	srq->event_handler = count_limit;
-	srq->srq_context = &told;
+	srq->srq_context = &events;
 	KUNIT_ASSERT_EQ(test, ib_modify_srq(srq, &attr, IB_SRQ_LIMIT), 0);
-	KUNIT_EXPECT_EQ(test, told, 1);
+	KUNIT_EXPECT_EQ(test, events, 1);
 	KUNIT_ASSERT_EQ(test, ib_query_srq(srq, &attr), 0);
 	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0);
 	KUNIT_ASSERT_EQ(test, ib_post_srq_recv(srq, &wr, NULL), 0);
 	attr.srq_limit = 1;
 	KUNIT_ASSERT_EQ(test, ib_modify_srq(srq, &attr, IB_SRQ_LIMIT), 0);
-	KUNIT_EXPECT_EQ(test, told, 1);
+	KUNIT_EXPECT_EQ(test, events, 1);
 }
 
 TEST_SUITE(rhca_srq,
