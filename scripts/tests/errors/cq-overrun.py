@@ -67,21 +67,21 @@ check('a full queue is no error', 'RTS', a.state())
 for i in range(ROOM, 2 * ROOM):
     a.post_send('WRITE', [(0, 8)], wr_id=i)
 events = [a.async_event() for _ in range(3)]
-check('overrun: the queue, then each of its QPs is told of',
+check('overrun: CQ_ERR, then QP_FATAL of each of its QPs',
       [e.IBV_EVENT_CQ_ERR, e.IBV_EVENT_QP_FATAL, e.IBV_EVENT_QP_FATAL], events)
 check('the QP that overran it is in ERROR', e.IBV_QPS_ERR, settle(a.qp, e.IBV_QPS_ERR))
-check('the idle one as well', e.IBV_QPS_ERR, settle(idle, e.IBV_QPS_ERR))
-check('one in RESET stays there', e.IBV_QPS_RESET, state(late))
+check('an idle QP as well', e.IBV_QPS_ERR, settle(idle, e.IBV_QPS_ERR))
+check('a QP in RESET stays there', e.IBV_QPS_RESET, state(late))
 check('and cannot leave it', errno.EINVAL, errno_of(to_init, late))
-check('nothing else is told of', None, a.async_event(0.3))
+check('no other event', None, a.async_event(0.3))
 done = a.wait(2 * ROOM, 1)
-check('what was in the queue can be polled, nothing comes behind it',
+check('completions in the CQ can be polled, and no others',
       [(SUCCESS, i) for i in range(ROOM)], [(c['status'], c['wr_id']) for c in done])
 a.post_send('WRITE', [(0, 8)])
 a.post_recv([(0, 8)])
 check('not even flushed requests', [], a.wait(1, 0.5))
 other.post_send('WRITE', [(0, 8)])
-check('a QP with another queue is not touched', [SUCCESS], statuses(other.wait(1, 30)))
+check('a QP of another CQ is not affected', [SUCCESS], statuses(other.wait(1, 30)))
 for qp in (idle, late):
     qp.close()
 for end in (a, b, other, peer):

@@ -44,9 +44,9 @@ def srq(wr=4, sge=1):
 
 
 def limit(what, make, most):
-    check(f'{what} {most} can be had', True, attempt(lambda: make(most)))
-    check(f'{what} {most + 1} cannot', False, attempt(lambda: make(most + 1)))
-    check(f'{what} 2^31-1 cannot', False, attempt(lambda: make(2**31 - 1)))
+    check(f'{what} {most} is accepted', True, attempt(lambda: make(most)))
+    check(f'{what} {most + 1} is refused', False, attempt(lambda: make(most + 1)))
+    check(f'{what} 2^31-1 is refused', False, attempt(lambda: make(2**31 - 1)))
 
 
 limit('send queue of', lambda n: qp(send=n), attr.max_qp_wr)
@@ -56,11 +56,11 @@ limit('receive SGEs', lambda n: qp(rsge=n), attr.max_sge)
 limit('CQ of', lambda n: CQ(ctx, n, None, None, 0), attr.max_cqe)
 limit('SRQ of', lambda n: srq(wr=n), attr.max_srq_wr)
 limit('SRQ SGEs', lambda n: srq(sge=n), attr.max_srq_sge)
-check('inline data of 1 GiB cannot', False, attempt(lambda: qp(inline=1 << 30)))
-check('CQ of 0 cannot', False, attempt(lambda: CQ(ctx, 0, None, None, 0)))
-check('completion vector beyond the last cannot', False,
+check('inline data of 1 GiB is refused', False, attempt(lambda: qp(inline=1 << 30)))
+check('CQ of 0 is refused', False, attempt(lambda: CQ(ctx, 0, None, None, 0)))
+check('completion vector beyond the last is refused', False,
       attempt(lambda: CQ(ctx, 16, None, None, ctx.num_comp_vectors)))
-check('each completion vector can', True,
+check('each completion vector is accepted', True,
       all(attempt(lambda v=v: CQ(ctx, 16, None, None, v)) for v in range(ctx.num_comp_vectors)))
 for name in ('XRC_SEND', 'RAW_PACKET'):
     check(f'QP type {name} is not offered', False, attempt(lambda n=name: qp(getattr(e, 'IBV_QPT_' + n))))

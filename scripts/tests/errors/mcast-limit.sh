@@ -18,7 +18,7 @@ check "256 by default" 256 "$(cat $PARAMETER)"
 defer "echo 256 > $PARAMETER"
 echo 5 > $PARAMETER
 log_mark limit
-check "a user: five, then ENOMEM (12), and again when they are given back" "5 12 5 12" \
+check "a user: five, then ENOMEM (12), and five again once detached" "5 12 5 12" \
 	"$(setpriv --reuid 65534 --clear-groups --inh-caps=+dac_read_search --ambient-caps=+dac_read_search \
 		$PYTHON "$HERE/mcast-limit.py" "$DEV_A" "$INDEX" 10 2>&1 | paste -sd' ')"
 check_match "the log names the parameter" mcast_user_limit "$(log_since limit)"

@@ -115,9 +115,9 @@ def mapped_on(ctx):
         (at, size), = queues() - others
         end = keep(at, size)
         cq.close()
-        check(f'{keep.__name__}: charged for when the CQ is destroyed', RING + 4096, pinned() - before)
+        check(f'{keep.__name__}: still charged when the CQ is destroyed', RING + 4096, pinned() - before)
         end()
-        check(f'{keep.__name__}: given back with the last mapping', 0, pinned() - before)
+        check(f'{keep.__name__}: uncharged with the last mapping', 0, pinned() - before)
     ends = []
     try:
         while len(ends) < 64:
@@ -125,7 +125,7 @@ def mapped_on(ctx):
             ends.append(left_to_child(0, 0))
             cq.close()
     except PyverbsRDMAError as why:
-        check('CQs that are mapped on reach the limit as others do', [MIB // (RING + 4096), errno.ENOMEM],
+        check('CQs with mappings reach the limit as others do', [MIB // (RING + 4096), errno.ENOMEM],
               [len(ends), why.error_code])
     else:
         check('CQs that are mapped on reach the limit', MIB // (RING + 4096), len(ends))
@@ -153,7 +153,7 @@ def cgroup_of(ctx, cgroup):
     check('their 16 MiB are charged to the memory cgroup', True,
           becomes(lambda: charged(cgroup) - before >= 64 * RING))
     close(made)
-    check('and given back', True, becomes(lambda: charged(cgroup) - before < 32 * RING))
+    check('and uncharged', True, becomes(lambda: charged(cgroup) - before < 32 * RING))
 
 
 def slab(cgroup):

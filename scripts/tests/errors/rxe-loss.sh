@@ -50,6 +50,6 @@ LIMIT=300 python ops.py "$DEV_A" "$ia" "$DEV_B" "$ib" --types RC --quick --timeo
 	--unfenced --label "lossy "
 
 : "what was lost on the way to rdma_rxe has been repeated"
-check_match "packets that roce_hca has repeated" '^[1-9]' "$(hw_counter "$DEV_B" tx_retransmitted_packets)"
-check "times that roce_hca has given up" 0 "$(hw_counter "$DEV_B" req_transport_retries_exceeded)"
+check_match "packets retransmitted by roce_hca" '^[1-9]' "$(hw_counter "$DEV_B" tx_retransmitted_packets)"
+check "QPs of roce_hca that exceeded their retries" 0 "$(hw_counter "$DEV_B" req_transport_retries_exceeded)"
 finish

@@ -78,12 +78,12 @@ done
 
 begin_stuck "$WORK/slow/file"
 soon "rdma link del" rdma link del "$DEV_A"
-check "the device is gone" 0 "$(rdma link show | grep -c "$DEV_A")"
+check "the device is removed" 0 "$(rdma link show | grep -c "$DEV_A")"
 rdma link del "$DEV_B"
 unload() { rmmod roce_hca 2> /dev/null; }
 refused() { ! unload; }
 soon "rmmod is refused" refused
-check "and the module is still there" 0 "$(loaded roce_hca; echo $?)"
+check "the module is still loaded" 0 "$(loaded roce_hca; echo $?)"
 soon "kill -9 without a device" end_stuck
 : "the pages come at last"
 kill -USR1 $SERVER

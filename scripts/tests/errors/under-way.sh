@@ -50,6 +50,6 @@ rdma link del "$DEV_B"
 unload() { rmmod roce_hca 2> /dev/null; }
 wait_check 30 "the module is unloaded" unload
 left=$(backlog)
-check "and packets of it still wait" 1 $((left > 0))
+check "packets of it are still queued" 1 $((left > 0))
 show_a tc qdisc del dev "$IF_A" root
 finish

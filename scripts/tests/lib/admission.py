@@ -31,10 +31,10 @@ for kind in args.types.split(','):
     before = not_for_us()
     b.post_send('SEND', [(0, 64)], wr_id=8)
     sent = statuses(b.wait(1, 60))
-    check(f'{args.label}{kind}: the sender is told',
+    check(f'{args.label}{kind}: completion of the sender',
           [RETRY_EXC if args.refused and kind == 'RC' else SUCCESS], sent)
     received = statuses(a.wait(1, 1 if args.refused else 60))
-    check(f'{args.label}{kind}: what arrives', [] if args.refused else [SUCCESS], received)
+    check(f'{args.label}{kind}: messages received', [] if args.refused else [SUCCESS], received)
     check(f'{args.label}{kind}: counted as not for us', args.refused, not_for_us() > before)
     a.close()
     b.close()

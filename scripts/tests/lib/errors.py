@@ -82,13 +82,13 @@ def receiver_not_ready():
     a.post_send('SEND', [(0, 64)])
     check('receiver not ready: 13', [RNR_EXC], statuses(a.wait(1, 60)))
     check('receiver not ready: the QP is in ERROR', 'ERR', a.state())
-    check('receiver not ready: the receiver is not', 'RTS', b.state())
+    check('receiver not ready: the QP of the receiver is not', 'RTS', b.state())
     close(a, b)
     a, b = ends(rnr_retry=7, rnr_timer=14)
     a.post_send('SEND', [(0, 64)])
-    check('rnr_retry 7 waits', [], statuses(a.wait(1, 0.3)))
+    check('rnr_retry 7: the request waits', [], statuses(a.wait(1, 0.3)))
     b.post_recv([(0, 64)])
-    check('and succeeds once a receive is posted', repr(([SUCCESS], [SUCCESS])),
+    check('it succeeds once a receive is posted', repr(([SUCCESS], [SUCCESS])),
           repr((statuses(a.wait(1, 60)), statuses(b.wait(1, 60)))))
     close(a, b)
 
@@ -129,7 +129,7 @@ def fault_behind_a_read():
     a, b = ends()
     a.post_send('READ', [(0, 200000)], wr_id=1)
     a.post_send('WRITE', [(0, 64)], wr_id=2, rkey=0x12345678)
-    check('a READ, and a WRITE with a wrong key behind it: 0 and 10', [(1, SUCCESS), (2, REM_ACCESS)],
+    check('a READ, then a WRITE with a wrong key: 0 and 10', [(1, SUCCESS), (2, REM_ACCESS)],
           [(c['wr_id'], c['status']) for c in a.wait(2, 120)])
     close(a, b)
 
@@ -269,7 +269,7 @@ def ud():
     a.post_send('SEND', [(0, 100)], dest_qpn=0xabcdef)
     check('UD to an unknown QP: sent', [SUCCESS], statuses(a.wait(1, 30)))
     a.post_send('SEND', [(0, 100)])
-    check('UD with the right ones', repr(([SUCCESS], [140])),
+    check('UD with the right Q_Key and QP', repr(([SUCCESS], [140])),
           repr((statuses(a.wait(1, 30)), [c['len'] for c in b.wait(1, 30)])))
     ret = a.post_send('SEND', [(0, 8000)])
     check('UD longer than the MTU is refused or an error', True,
@@ -278,7 +278,7 @@ def ud():
     a, b = ends('UD')
     a.post_send('SEND', [(0, 100)])
     check('UD with no receive posted: sent', [SUCCESS], statuses(a.wait(1, 30)))
-    check('UD with no receive posted: the receiver stays well', 'RTS', b.state())
+    check('UD with no receive posted: the QP of the receiver stays in RTS', 'RTS', b.state())
     b.post_recv([(0, 100)])
     a.post_send('SEND', [(0, 200)])
     check('UD longer than the receive buffer: sent', [SUCCESS], statuses(a.wait(1, 30)))
@@ -340,7 +340,7 @@ def notification():
         b.post_recv([(0, 64)], wr_id=i)
     a.post_send('SEND', [(0, 8)])
     a.wait(1, 30)
-    check('no event before anybody asked', False, b.event(0.3))
+    check('no event before it was requested', False, b.event(0.3))
     b.wait(1, 30)
     b.notify()
     a.post_send('SEND', [(0, 8)])
@@ -348,9 +348,9 @@ def notification():
     b.wait(1, 30)
     b.notify(solicited=True)
     a.post_send('SEND', [(0, 8)])
-    check('unsolicited does not wake a solicited wait', False, b.event(0.3))
+    check('an unsolicited completion does not wake a solicited wait', False, b.event(0.3))
     a.post_send('SEND', [(0, 8)], flags=verbs.SIGNALED | e.IBV_SEND_SOLICITED)
-    check('solicited does', True, b.event(30))
+    check('a solicited one does', True, b.event(30))
     close(a, b)
 
 
@@ -364,7 +364,7 @@ def drained():
     a.post_send('WRITE', [(0, 64)], wr_id=2)
     check('posted in SQD waits', [], statuses(a.wait(1, 0.3)))
     a.modify('RTS')
-    check('and goes on in RTS', [SUCCESS], statuses(a.wait(1, 30)))
+    check('and is sent in RTS', [SUCCESS], statuses(a.wait(1, 30)))
     close(a, b)
 
 

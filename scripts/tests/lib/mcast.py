@@ -101,7 +101,7 @@ def main(dev_s, index_s, dev_r, index_r, gid):
 
     check('an RC QP is refused', 22, group_command(rc, ATTACH, gid))
     check('a unicast GID is refused', 22, group_command(first, ATTACH, 'fd09::7'))
-    check('leaving what was not joined is refused', 22, group_command(first, DETACH, gid))
+    check('detaching from a group that was not attached is refused', 22, group_command(first, DETACH, gid))
     for end in (sender, first, second, third):
         check('attached', 0, group_command(end, ATTACH, gid))
     qkeys = counter(dev_r, 'rx_dropped_bad_qkey')

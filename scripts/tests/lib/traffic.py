@@ -86,7 +86,7 @@ def progress():
             continue
         if done['wr_id'] != received or b.read(args.size, received % window * slot) != message(received):
             wrong = wrong or f'message {received} arrived wrong'
-            check('data as it was sent', '', wrong)
+            check('data equals what was sent', '', wrong)
         received += 1
     return wrong is None
 
@@ -164,7 +164,7 @@ else:
 if args.gap:
     print(f'# longest gap {gap * 1000:.0f} ms', flush=True)
 if args.expect_fatal:
-    check('the process is told: device fatal', True, fatal(60))
+    check('the process gets DEVICE_FATAL', True, fatal(60))
 if args.stay:
     print('staying', flush=True)
     time.sleep(600)

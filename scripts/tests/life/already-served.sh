@@ -29,7 +29,7 @@ refused() { # refused WHAT NAMED COMMAND...
 
 show rdma link add "$DEV_A" type roce netdev "$IF_A" || die "refused on a free netdev"
 refused "a second device on the same netdev" "$IF_A" rdma link add "$DEV_B" type roce netdev "$IF_A"
-check_fails "a name that is taken" rdma link add "$DEV_A" type roce netdev "$IF_B" 2> /dev/null
+check_fails "a name that is in use" rdma link add "$DEV_A" type roce netdev "$IF_B" 2> /dev/null
 check_fails "a netdev that does not exist" rdma link add "$DEV_B" type roce netdev nosuch0 2> /dev/null
 show rdma link del "$DEV_A"
 check_ok "after rdma link del the netdev is free" rdma link add "$DEV_A" type roce netdev "$IF_A"

@@ -78,7 +78,7 @@ echo 9 > "$IB/$DEV_A/ttl/1/ttl"
 rm_rxe
 wait_check 60 "our devices are back after rdma_rxe went" both_back
 use_ours "after rxe went"
-check "its partitions are back with it" "0 0xffff 5 0x8001" "$(xargs < "$IB/$DEV_A/partitions/1/pkeys")"
+check "its partitions are restored" "0 0xffff 5 0x8001" "$(xargs < "$IB/$DEV_A/partitions/1/pkeys")"
 check "and its TTL" 9 "$(cat "$IB/$DEV_A/ttl/1/ttl")"
 rm_ours
 

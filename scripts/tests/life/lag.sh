@@ -112,7 +112,7 @@ become "one member left" "none la1 la2" "$BOND_A" va1 va2
 in_a ip link set va2 down
 show_a ip link set va2 master "$BOND_A"
 become "two again" "roce_bond0 none none" "$BOND_A" va1 va2
-check_fails "roce_lag_enable takes no 2" sh -c "echo 2 > $IB/roce_bond0/roce_lag_enable"
+check_fails "roce_lag_enable refuses 2" sh -c "echo 2 > $IB/roce_bond0/roce_lag_enable"
 check "and keeps" 1 "$(cat $IB/roce_bond0/roce_lag_enable)"
 : "the file is the members', whatever the bond is a port of"
 show_a ip link add lbr type bridge
@@ -120,7 +120,7 @@ show_a ip link set "$BOND_A" master lbr
 show sh -c "echo 0 > $IB/roce_bond0/roce_lag_enable"
 become "roce_lag_enable 0" "none la1 la2" "$BOND_A" va1 va2
 show_a ip link del lbr
-check "la2 says so as well" 0 "$(cat $IB/la2/roce_lag_enable)"
+check "la2 shows it as well" 0 "$(cat $IB/la2/roce_lag_enable)"
 : "tenants that the ports keep apart do not meet in a LAG, and it keeps their table"
 pkeys() { cat "$IB/$1/partitions/1/pkeys" | paste -sd,; }
 show sh -c "echo 1 0x8001 > $IB/la1/partitions/1/pkeys"
@@ -135,7 +135,7 @@ check "partitions of the LAG" "$table" "$(pkeys roce_bond0)"
 show_a ip link del "$BOND_A"
 show_b ip link del "$BOND_B"
 become "without the bonds" "la1 la2 lb1 lb2" va1 va2 vb1 vb2
-check "partitions that came back" "$table" "$(pkeys la2)"
+check "partitions restored" "$table" "$(pkeys la2)"
 
 : "active-backup: the bond chooses, and a failure loses no QP"
 bond_up active-backup
@@ -180,7 +180,7 @@ if show_a ip link add ob type bond mode balance-xor && show_a ip link set "$BOND
 	log_mark nested
 	sleep 1
 	check "a bond in a bond" "none roce_bond0 la3 none none" "$(devices ob "$BOND_A" va3 va1 va2)"
-	check "and nothing was made" "" "$(log_since nested | grep 'RDMA device')"
+	check "no device was made" "" "$(log_since nested | grep 'RDMA device')"
 	in_a ip link del va3
 	in_a ip link del ob
 else

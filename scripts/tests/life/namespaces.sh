@@ -67,7 +67,7 @@ traffic shared
 hold b "$DEV_A" "${INDEX_A[v2]}"
 show ip netns del "$NS_A"
 wait_check 60 "shared: a namespace deleted under a QP takes netdev and device along" pair_gone
-check "shared: the process lives on" 0 "$(kill -0 $HOLDER; echo $?)"
+check "shared: the process continues" 0 "$(kill -0 $HOLDER; echo $?)"
 kill -9 $HOLDER
 wait $HOLDER 2> /dev/null
 teardown_pair
@@ -92,13 +92,13 @@ for round in 1 2; do
 	[ $round = 2 ] && break
 	show_a rdma dev set "$DEV_A" netns "$INITIAL" || fail "$DEV_A does not come back"
 	show_b rdma dev set "$DEV_B" netns "$INITIAL" || fail "$DEV_B does not come back"
-	check_ok "both are back" sees init "$DEV_A"
-	check_ok "both are back" sees init "$DEV_B"
+	check_ok "both are in the initial namespace again" sees init "$DEV_A"
+	check_ok "both are in the initial namespace again" sees init "$DEV_B"
 done
 hold a "$DEV_A" "${INDEX_A[v2]}"
 show ip netns del "$NS_A"
 wait_check 60 "exclusive: a namespace deleted under a QP takes netdev and device along" pair_gone
-check_ok "exclusive: and the device is nowhere" not sees init "$DEV_A"
+check_ok "exclusive: the device no longer exists" not sees init "$DEV_A"
 kill -9 $HOLDER
 wait $HOLDER 2> /dev/null
 end_exclusive

@@ -57,7 +57,7 @@ busywait 60 are "n0 n1 n2 n3 n4 other0"
 check "a netdev that appears later" "n0 n1 n2 n3 n4 other0" "$(devices_on)"
 show ip link del n4
 busywait 60 are "n0 n1 n2 n3 other0"
-check "and goes again" "n0 n1 n2 n3 other0" "$(devices_on)"
+check "and is removed again" "n0 n1 n2 n3 other0" "$(devices_on)"
 
 : "a netdev that moves to another namespace and back"
 here_on() { # here_on NETDEV: its device, by the netdev's name in any namespace
@@ -108,7 +108,7 @@ check "and renamed" "" "$(here_on n9)"
 show ip link set n9 name n0
 show rdma link add again$$ type roce netdev n0
 dev=$(here_on n0)
-check "until the user adds one, which begins anew: TTL" 0 "$(cat "$IB/$dev/ttl/1/ttl")"
+check "until the user adds one, without the old settings: TTL" 0 "$(cat "$IB/$dev/ttl/1/ttl")"
 show sh -c "echo 0 > $IB/$dev/roce_lag_enable"
 show ip link set n0 netns "$ns"
 wait_check 60 "from then on it goes along" moved

@@ -29,11 +29,11 @@ add_link a "$DEV_A" "$IF_A"
 add_link b "$DEV_B" "$IF_B"
 make_device_nodes
 log=$(log_since "taken")
-check_match "the log says that port 4791 is taken" '4791' "$log"
+check_match "the log says that port 4791 is in use" '4791' "$log"
 check_match "and names the remedy" 'rdma_rxe|unload|rmmod|free|stop' "$log"
 check "roce_versions of the port, in sysfs" v1 "$(< "$IB/$DEV_A/ports/1/roce_versions")"
 check "roce_versions where the port is free" "v1 v2" "$(< "$IB/$DEV_B/ports/1/roce_versions")"
-check_match "roce-status names who has taken it" \
+check_match "roce-status names its user" \
 	"$DEV_A port 1: no RoCE v2: UDP port 4791 is taken by process $taker \(" \
 	"$(nsenter "--net=/run/netns/$NS_A" "$TOP/tools/user/roce-status" "$DEV_A")"
 

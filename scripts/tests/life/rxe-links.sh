@@ -23,7 +23,7 @@ reload_driver || die "does not load"
 log_mark default
 check "rxe_links at first" N "$(cat /sys/module/roce_hca/parameters/rxe_links)"
 show rdma link add "$DEV_A" type rxe netdev "$IF_A" 2> /dev/null
-check "links of type rxe are not ours" "" "$(grep -l roce_hca "$IB/$DEV_A/hca_type" 2> /dev/null)"
+check "a link of type rxe is no device of ours" "" "$(grep -l roce_hca "$IB/$DEV_A/hca_type" 2> /dev/null)"
 [ ! -d "$IB/$DEV_A" ] || show rdma link del "$DEV_A"
 remove_driver roce_hca
 

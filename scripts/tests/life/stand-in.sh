@@ -99,7 +99,7 @@ for round in $(seq $ROUNDS); do
 	wait_check 60 "round $round: the stand-in is removed" is_gone
 	check "round $round: rdma_rxe's device stays" 0 "$(other_there; echo $?)"
 	wait $pid
-	check "round $round: who polls is told (124: hangs)" 1 $?
+	check "round $round: a polling process is notified (124: hangs)" 1 $?
 	kill $client 2> /dev/null
 	wait $client
 done
@@ -113,7 +113,7 @@ check_match "the log says so" 'stands in' "$(kernel_log)"
 
 # When down, it keeps its stand-in until the other driver has a device there again.
 show ip link set "$WIRE" down
-check "down it has its stand-in still" 0 "$([ -n "$(ours_on "$WIRE")" ]; echo $?)"
+check "a netdev that is down keeps its stand-in" 0 "$([ -n "$(ours_on "$WIRE")" ]; echo $?)"
 show rdma link add "$RXE" type rxe netdev "$WIRE" || die "rdma_rxe does not return"
 wait_check 60 "down it gives way, too" is_gone
 show ip link set "$WIRE" up

@@ -53,7 +53,7 @@ for type in v1 v2; do
 	traffic_start idle "$ia" "$ib" --seconds 1 --stay
 	busywait 60 grep -q staying "$WORK/idle"
 	within 60 "$type: rdma link del with an idle holder" rdma link del "$DEV_A"
-	check "$type: the holder still runs" 0 "$(kill -0 $TRAFFIC_PID 2> /dev/null; echo $?)"
+	check "$type: the process with the device open still runs" 0 "$(kill -0 $TRAFFIC_PID 2> /dev/null; echo $?)"
 	add_link a "$DEV_A" "$IF_A"
 	make_device_nodes
 	busywait 60 gid_index "$DEV_A" $type $IP4_A

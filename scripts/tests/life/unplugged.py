@@ -76,7 +76,7 @@ def close_all(ends):
             end.close()
         except Exception as ex:  # noqa: BLE001
             print(f'# closing: {ex}', flush=True)
-    check('closing what is left takes no time', True, time.monotonic() - start < 60)
+    check('closing the rest takes no time', True, time.monotonic() - start < 60)
 
 
 def in_each_state(name, index):
@@ -148,9 +148,9 @@ def late(netdev, address, name, index):
     if error == errno.ETIMEDOUT:
         sys.exit(TOO_EARLY)
     check('the device is removed', 0, removed)
-    check('the receives that were there are flushed', [RECVS, {FLUSH}],
+    check('receives posted before are flushed', [RECVS, {FLUSH}],
           [len(done), set(statuses(done))])
-    check('those that are posted while the device goes are flushed', [LATE, {FLUSH}],
+    check('receives posted during the removal are flushed', [LATE, {FLUSH}],
           [len(more), set(statuses(more))])
     close_all([end])
 

@@ -83,7 +83,7 @@ in_a ip -6 addr add $IP6_A/64 dev "$NEW" nodad 2> /dev/null
 renamed() { [ "$(table | awk '{ print $4 }' | sort -u)" = "$NEW" ]; }
 wait_check 60 "every GID names the renamed netdev" renamed
 expect_count $((3 * types)) "after the rename"
-check_match "rdma link names it too" "netdev $NEW" "$(in_a rdma link show "$DEV_A/1")"
+check_match "rdma link shows it as well" "netdev $NEW" "$(in_a rdma link show "$DEV_A/1")"
 show_a ip link set "$NEW" down
 show_a ip link set "$NEW" name "$IF_A"
 show_a ip link set "$IF_A" up

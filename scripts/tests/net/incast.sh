@@ -31,17 +31,17 @@ incast() {
 	say "$label: goodput $goodput of the port, Jain $got, least $least of the mean, longest" \
 		"standstill $still s of ${INCAST_TIME% *} s; packets, drops, marks: $row"
 	incast_end
-	check "$label: senders that were heard" "$senders" "$(wc -l < "$WORK/table")"
+	check "$label: senders whose data arrived" "$senders" "$(wc -l < "$WORK/table")"
 	check "$label: senders that failed" 0 "$failed"
 	# Apart from the bucket and the receiver's backlog, not more than the wire's rate can
 	# have arrived: 1000 packets are 3 %. How much more than half it is also depends on the
 	# machine: incastbench compares with TCP
-	check "$label: half of the port is used, and not more than there is" yes \
+	check "$label: between half and all of the port's rate is used" yes \
 		"$(awk -v got="$goodput" 'BEGIN { print (got > 0.5 && got < 1.05) ? "yes" : got }')"
 	check "$label: senders with less than a tenth of their share" "" \
 		"$(awk '{ n[NR] = $1; bytes[NR] = $2; sum += $2 }
 			END { for (i in n) if (bytes[i] < sum / NR / 10) print "h" n[i] ": " bytes[i] }' "$WORK/table")"
-	check "$label: they share it (Jain $jain)" yes \
+	check "$label: the rate is shared fairly (Jain's index $jain)" yes \
 		"$(awk -v got="$got" -v least="$jain" 'BEGIN { print (got > least) ? "yes" : got }')"
 }
 
@@ -62,7 +62,7 @@ if ours; then
 	check_match "packets were marked: $marked" '^[1-9]' "$marked"
 	check_match "and CNPs sent" '^[1-9]' $(($(counted 1 np_cnp_sent) - sent))
 	for n in $(seq 2 9); do
-		check_match "r$n has slowed down" '^[1-9]' "$(counted "$n" rp_cnp_handled)"
+		check_match "r$n has reduced its rate" '^[1-9]' "$(counted "$n" rp_cnp_handled)"
 	done
 fi
 finish

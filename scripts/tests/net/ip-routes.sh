@@ -84,7 +84,7 @@ if command -v nft > /dev/null && in_b nft add table inet rhca$$; then
 		listen 3
 		ping_pong "IPv$family: a rule of netfilter changes the route" -n 20 -s 8192
 		heard
-		check_match "IPv$family: off the VLAN, as the route with the mark leads" 'untagged [1-9].*, tagged 0' "$(tags)"
+		check_match "IPv$family: not by the VLAN, but by the route for the mark" 'untagged [1-9].*, tagged 0' "$(tags)"
 		in_b ip -$family rule del fwmark 7
 		in_b nft delete chain inet rhca$$ out
 	done

@@ -37,7 +37,7 @@ v2 6 $V6
 v2 4 $MAPPED
 END
 capture_stop
-check_ok "every packet is right" $PYTHON "$LIB/check-icrc.py" "$WORK/cap" --expect 24
+check_ok "every packet is correct" $PYTHON "$LIB/check-icrc.py" "$WORK/cap" --expect 24
 tshark -r "$WORK/cap" -T fields -e eth.type -e eth.dst -e ip.src -e ip.dst \
 	-e ipv6.dst -e igmp.maddr -e icmpv6.mldr.mar.multicast_address > "$WORK/frames" 2> /dev/null
 # shellcheck disable=SC2016

@@ -93,6 +93,6 @@ if ours; then
 	check "packets that user space holds afterwards" 0 "$(in_queue)"
 	kill -USR1 $holder
 	wait $holder
-	check "the verdict on what has gone" "bound held accepted" "$(paste -sd' ' "$WORK/held")"
+	check "the verdict on packets that are gone" "bound held accepted" "$(paste -sd' ' "$WORK/held")"
 fi
 finish

@@ -38,7 +38,7 @@ refused() {
 : "the file"
 check "table of a new port" "0 0xffff" "$(< "$FILE")"
 check "its length" 128 "$(find "$IB/$DEV_A/ports/1/pkeys/" -type f | wc -l)"
-check_ok "several lines are taken" put "$DEV_A" '0 0x8001, 7 0x0002, 127 0xffff'
+check_ok "several lines are accepted" put "$DEV_A" '0 0x8001, 7 0x0002, 127 0xffff'
 check "they are there" "0 0x8001 7 0x0002 127 0xffff" "$(xargs < "$FILE")"
 check "ib_core shows them" "0x8001 0x0002 0xffff 0x0000" \
 	"$(cat "$IB/$DEV_A"/ports/1/pkeys/{0,7,127,8} | xargs)"
@@ -49,7 +49,7 @@ refused 'default' EINVAL
 refused '3 0x8003 0x8004' EINVAL
 refused '3 0x8001' EEXIST
 refused '3 0x8003;4 0x8000' EINVAL
-check_ok "the table is put back" put "$DEV_A" '0 0xffff, 7 0, 127 0'
+check_ok "the table is restored" put "$DEV_A" '0 0xffff, 7 0, 127 0'
 
 for type in $(roce_versions); do
 	ia=$(gid_index "$DEV_A" "$type" $IP4_A) ib=$(gid_index "$DEV_B" "$type" $IP4_B)
@@ -68,7 +68,7 @@ put "$DEV_B" '0 0x8002, 1 0x8001, 9 0x7fff'
 capture_start "$WORK/cm.pcap" udp port 4791
 rping "rping with 0xffff at 3 and 0x7fff at 9"
 capture_stop
-check_ok "the capture is right" $PYTHON "$LIB/check-icrc.py" "$WORK/cm.pcap" --expect 10
+check_ok "the capture is correct" $PYTHON "$LIB/check-icrc.py" "$WORK/cm.pcap" --expect 10
 check "P_Keys of all packets of both sides" "32767 65535" \
 	"$($PYTHON "$LIB/check-icrc.py" "$WORK/cm.pcap" --list | grep -oE 'pkey=[0-9]+' | sort -u | cut -d= -f2 | xargs)"
 

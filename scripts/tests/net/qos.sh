@@ -57,7 +57,7 @@ capture_out classes
 python qos.py send "$DEV_B" "$DEV_A" "$WORK/expected" "$(indexes v1 10.9.7.2 10.9.7.1)" \
 	"$(indexes v2 10.9.7.2 10.9.7.1)" "$(indexes v2 fd97::2 fd97::1)"
 capture_stop
-check_ok "every packet is right" $PYTHON "$LIB/check-icrc.py" "$WORK/classes.pcap" --expect 30
+check_ok "every packet is correct" $PYTHON "$LIB/check-icrc.py" "$WORK/classes.pcap" --expect 30
 list classes > "$WORK/list"
 python qos.py judge "$WORK/list" "$WORK/expected"
 for p in 1 2 3 4 5 6; do
@@ -88,7 +88,7 @@ for ((i = 0; i < 100; i++)); do
 done
 traffic_stop busy 60
 capture_stop
-check_ok "busy: every packet is right" $PYTHON "$LIB/check-icrc.py" "$WORK/busy.pcap" --expect 100
+check_ok "busy: every packet is correct" $PYTHON "$LIB/check-icrc.py" "$WORK/busy.pcap" --expect 100
 check "busy: classes of the answers" "tclass=0 tclass=32 tclass=64" \
 	"$(list busy | grep -o ' tclass=[0-9]*' | sort -u | xargs)"
 

@@ -82,7 +82,7 @@ check "shown, then cleared" yes \
 	"$([ "$(shown PortXmitData "$DEV_A" -x -r)" -gt 20000 ] && [ "$(counter "$DEV_A" port_xmit_data)" -lt 1000 ] && echo yes)"
 check "all ports" 255 "$(shown PortSelect "$DEV_A" -a)"
 check "port after port" 1 "$(shown PortSelect "$DEV_A" -l)"
-check_fails "a port that is not there" "$TOP/tools/user/roce-perfquery" -C "$DEV_A" 2
+check_fails "a port that does not exist" "$TOP/tools/user/roce-perfquery" -C "$DEV_A" 2
 
 # --- why packets are dropped --------------------------------------------------------
 

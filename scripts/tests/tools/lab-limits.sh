@@ -145,7 +145,7 @@ check "check, where nobody reads on: on stderr" "" "$(with : sh -c 'roce-lab che
 check "check: a lab ran" 1 "$(grep -c '^ok   a lab ran a command, in ' "$work/said")"
 with "$(temporary ro)" ./deny-syscalls.py $memfd_create roce-lab check > "$work/said"
 check "check without a place for memory: status" 1 $?
-check_match "and the mend" '^[1-9]$' "$(grep -c '^NO .*TMPDIR may name another' "$work/said")"
+check_match "and the remedy" '^[1-9]$' "$(grep -c '^NO .*TMPDIR may name another' "$work/said")"
 
 says() { # says LINE PREPARATION WORDS...: with resources removed, check's output has this line
 	local line=$1
@@ -156,7 +156,7 @@ says() { # says LINE PREPARATION WORDS...: with resources removed, check's outpu
 }
 says 'note no provider rxe for libibverbs: install ibverbs-providers' \
 	"$(tmpfs /usr/lib/x86_64-linux-gnu/libibverbs ro)"
-check "and a command that fails is told so" "1 1" "$(with "$(tmpfs /usr/lib/x86_64-linux-gnu/libibverbs ro)" \
+check "and a command that fails says so" "1 1" "$(with "$(tmpfs /usr/lib/x86_64-linux-gnu/libibverbs ro)" \
 	roce-lab run -- false 2> "$work/said"; echo "$? $(grep -c '^roce-lab: no provider rxe .* ibverbs-providers' "$work/said")")"
 says 'NO   open files: up to 100: raise it (ulimit -Hn' 'ulimit -n 100'
 says 'NO   a lab needs 192 MiB of memory, .* has 100 MiB: raise the limit' "$(memory_max 100)"

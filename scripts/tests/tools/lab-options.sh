@@ -122,7 +122,7 @@ mkdir "$work/ulp"
 cp scripts/tests/tools/lab-ulp.c "$work/ulp/"
 echo 'obj-m := lab-ulp.o' > "$work/ulp/Kbuild"
 make -s -C "$kernel" ARCH=um "M=$work/ulp" modules || fail "lab-ulp.c does not compile"
-check "--module is told of the devices" "ulp: roce0 ulp: roce1" "$(as_user roce-lab run --hosts 2 \
+check "--module is loaded after the devices" "ulp: roce0 ulp: roce1" "$(as_user roce-lab run --hosts 2 \
 	--module "$work/ulp/lab-ulp.ko" -- dmesg | sed -n 's/.*\(ulp: roce[01]\)$/\1/p' | sort | paste -sd ' ')"
 as_user roce-lab run --module /etc/passwd -- true 2> "$work/said"
 check "--module of something else" 125 $?

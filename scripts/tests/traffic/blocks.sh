@@ -84,7 +84,7 @@ traffic 4 --messages 20
 packets=$(($(both_count tx_packets) - packets)) sent=$(($(skbs) - sent))
 check_ok "blocks=off: $packets packets leave as $sent" [ "$sent" -ge "$packets" ]
 echo known > $blocks
-check_fails "a policy that is unknown" sh -c "echo some > $blocks"
+check_fails "an unknown policy" sh -c "echo some > $blocks"
 
 : "cut by a queue that takes no packet as large as a block, and put together by GRO"
 # A veth uses GRO for packets from one that does not segment TCP. Of 16 packets 15 are a block:

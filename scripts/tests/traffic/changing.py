@@ -169,7 +169,7 @@ def changing():
     for name in rise:
         del before[name], after[name]
     moved = [name for name in before if name in COUNTERS or before[name] != after[name]]
-    check(f'{args.label}nothing was wrong and nothing repeated',
+    check(f'{args.label}no wrong data and no retransmission',
           {name: before[name] for name in moved}, {name: after[name] for name in moved})
     check(f'{args.label}no round waits for a timeout ({worst:.2f} s)', True, worst < WORST_S)
 
@@ -186,9 +186,9 @@ def deregister():
     region.mr.close()
     region.view[:size] = new
     before = wrong_icrcs()
-    check(f'{args.label}READ whose region was deregistered behind it', [SUCCESS],
+    check(f'{args.label}READ whose region was deregistered afterwards', [SUCCESS],
           statuses(a.wait()))
-    check(f'{args.label}what was written later has not left', True, a.read(size) == old)
+    check(f'{args.label}data written later was not sent', True, a.read(size) == old)
     check(f'{args.label}no wrong ICRC', before, wrong_icrcs())
 
 

@@ -135,7 +135,7 @@ def nothing_pinned():
     before = pinned_kib()
     a, b = pair(64 * MIB)
     check('64 MiB pin their tables at most', True, pinned_kib() - before <= 2 * 64 * 16 + 1024)
-    check('and bring in nothing', 0, b.memory.resident())
+    check('and fault in nothing', 0, b.memory.resident())
     close(a, b)
 
 
@@ -144,21 +144,21 @@ def first_touch():
     a, b = pair()
     a.memory.fill(data)
     a.send('WRITE', 0, MIB, b)
-    check('WRITE to memory that nobody touched', [[SUCCESS], True],
+    check('WRITE to untouched memory', [[SUCCESS], True],
           [statuses(a.wait()), b.memory.read(MIB) == data])
     a.memory.drop()
     a.send('READ', 0, MIB, b)
-    check('READ to memory that nobody touched', [[SUCCESS], True],
+    check('READ to untouched memory', [[SUCCESS], True],
           [statuses(a.wait()), a.memory.read(MIB) == data])
     b.memory.drop()
     b.receive(0, MIB)
     a.send('SEND', 0, MIB, b)
-    check('SEND to memory that nobody touched', [[SUCCESS], [SUCCESS], True],
+    check('SEND to untouched memory', [[SUCCESS], [SUCCESS], True],
           [statuses(a.wait()), statuses(b.wait()), b.memory.read(MIB) == data])
     a.memory.drop()
     b.receive(0, MIB)
     a.send('SEND', 0, MIB, b)
-    check('SEND from memory that nobody touched: zeros', [[SUCCESS], [SUCCESS], True],
+    check('SEND from untouched memory: zeros', [[SUCCESS], [SUCCESS], True],
           [statuses(a.wait()), statuses(b.wait()), b.memory.read(MIB) == bytes(MIB)])
     b.memory.drop()
     a.memory.drop()
@@ -188,7 +188,7 @@ def datagram():
     b.fill(b'x' * 1064)
     b.post_recv([(0, 1064)])
     a.post_send('SEND', a.piece(0, 1024), lkey=a.odp.lkey)
-    check('datagram from memory that nobody touched', [[SUCCESS], [SUCCESS], True],
+    check('datagram from untouched memory', [[SUCCESS], [SUCCESS], True],
           [statuses(a.wait()), statuses(b.wait()), b.read(1024, 40) == bytes(1024)])
     b.close()
     close(a)
@@ -205,7 +205,7 @@ def unreliable():
         a.wait()
         if b.wait(1, 0.2):
             break
-    check('UC: arrives when the page is there', True, b.memory.read(PAGE) == data)
+    check('UC: arrives once the page is present', True, b.memory.read(PAGE) == data)
     close(a, b)
 
 
@@ -221,7 +221,7 @@ def taken_and_written():
         a.send('WRITE', 0, 64 * PAGE, b)
         if statuses(a.wait()) != [SUCCESS] or b.memory.read(64 * PAGE) != data:
             wrong.append(i)
-    check('50 WRITEs, each to pages that have just gone', [], wrong)
+    check('50 WRITEs, each to pages just removed', [], wrong)
     close(a, b)
 
 
@@ -255,10 +255,10 @@ def taken_under_traffic(implicit=False):
         done += 1
     stop.set()
     thread.join()
-    if not check('pages that go under traffic: no error, no wrong byte', [], bad):
+    if not check('pages removed under traffic: no error, no wrong byte', [], bad):
         for device in (args.a, args.b):
             print(device, counters(device))
-    check('and there was traffic, and they went', [True, True],
+    check('there was traffic, and pages were removed', [True, True],
           [done >= 100, rounds[0] >= 100])
     close(a, b)
 
@@ -279,10 +279,10 @@ def forked():
     b.memory.fill(old[:8])		# this copies it
     a.memory.fill(new)
     a.send('WRITE', 0, PAGE, b)
-    check('after fork(): the parent has what was written', [[SUCCESS], True],
+    check('after fork(): the parent has the new data', [[SUCCESS], True],
           [statuses(a.wait()), b.memory.read(PAGE) == new])
     os.write(go[1], b'x')
-    check('and the child what was there before', True, os.read(tell[0], PAGE) == old)
+    check('and the child the old data', True, os.read(tell[0], PAGE) == old)
     os.waitpid(child, 0)
     for fd in (*go, *tell):
         os.close(fd)
@@ -331,7 +331,7 @@ def mapped_again():
     Memory(PAGE, at=b.memory.at)
     check('other memory at the same address is empty', True, b.memory.read(PAGE) == bytes(PAGE))
     a.send('WRITE', 0, PAGE, b)
-    check('and is what a WRITE goes to', [[SUCCESS], True],
+    check('and a WRITE reaches it', [[SUCCESS], True],
           [statuses(a.wait()), b.memory.read(PAGE) == data])
     close(a, b)
 
@@ -381,7 +381,7 @@ def whole_address_space():
     later.drop()
     b.receive(at, 64 * PAGE)
     a.send('SEND', 0, 64 * PAGE, b)
-    check('SEND to it, when it has gone', [[SUCCESS], [SUCCESS], True],
+    check('SEND to it, after it was unmapped', [[SUCCESS], [SUCCESS], True],
           [statuses(a.wait()), statuses(b.wait()),
            ctypes.string_at(b.memory.at + at, 64 * PAGE) == data])
     later.unmap()
@@ -439,12 +439,12 @@ def said_to_be_huge():
         try:
             region = MR(b.pd, MIB, FULL | on_demand | e.IBV_ACCESS_HUGETLB, address=b.memory.at)
         except PyverbsRDMAError as why:
-            check(f'{what}, said to be huge: is registered', 0, why.error_code)
+            check(f'{what}, with IBV_ACCESS_HUGETLB: is registered', 0, why.error_code)
         else:
             a.memory.fill(data)
             assert not a.post_send('WRITE', a.piece(0, MIB), lkey=a.odp.lkey, raddr=b.memory.at,
                                    rkey=region.rkey)
-            check(f'{what}, said to be huge: WRITE', [[SUCCESS], True],
+            check(f'{what}, with IBV_ACCESS_HUGETLB: WRITE', [[SUCCESS], True],
                   [statuses(a.wait()), b.memory.read(MIB) == data])
             region.close()
         close(a, b)
@@ -471,7 +471,7 @@ def limited():
     check(f'{little // KIB} KiB of RLIMIT_MEMLOCK are enough for 64 MiB', 0, registers(64 * MIB))
     check('and not for 4 GiB', errno.ENOMEM, registers(4096 * MIB))
     check('nor for an implicit region', errno.ENOMEM, registers(PAGE, implicit=True))
-    check('which eight times that is enough for', 0, registers(PAGE, implicit=True, limit=8 * little))
+    check('eight times that is enough for it', 0, registers(PAGE, implicit=True, limit=8 * little))
 
 
 for one in (nothing_pinned, first_touch, shared_queue, datagram, unreliable, taken_and_written,

@@ -61,8 +61,8 @@ def refusals(a, datagram):
     stranger = ipaddress.ip_address(int(WIRE.src) + 7)
     qpn = a.info()['qpn']
     if not WIRE.v1:
-        check('a CNP of the peer is handled', '[1, 0, 0]', repr(counts(WIRE.frame(cnp(qpn)))))
-        check('of another address: ignored', '[0, 1, 0]',
+        check('a CNP from the peer is handled', '[1, 0, 0]', repr(counts(WIRE.frame(cnp(qpn)))))
+        check('from another address: ignored', '[0, 1, 0]',
               repr(counts(WIRE.frame(cnp(qpn), src=stranger))))
         check('of another partition: ignored', '[0, 1, 0]',
               repr(counts(WIRE.frame(cnp(qpn, pkey=0x9234)))))
@@ -123,9 +123,9 @@ def marks(a, b):
     answer = None if WIRE.v1 else next_cnp(wire)
     if WIRE.v1:
         time.sleep(0.1)
-        check('a mark brings no CNP in RoCE v1', 0, count('np_cnp_sent') - before)
+        check('a mark causes no CNP in RoCE v1', 0, count('np_cnp_sent') - before)
         return
-    check('a mark brings a CNP', True, answer is not None)
+    check('a mark causes a CNP', True, answer is not None)
     if answer:
         tclass, network, packet = answer
         expected = bth(CNP, b.info()['qpn'] | BECN, 0, ack=False) + bytes(16)
@@ -139,7 +139,7 @@ def marks(a, b):
     took = time.monotonic() - began
     time.sleep(0.05)
     sent = count('np_cnp_sent') - before
-    check('many marks bring one CNP a millisecond', True, 1 <= sent <= took * 1000 + 2)
+    check('many marks cause one CNP a millisecond', True, 1 <= sent <= took * 1000 + 2)
     print(f'# 200 marks in {took * 1000:.0f} ms, {sent} CNPs')
     setting('np_min_time_between_cnps', 50)
     for what, frame in (('with a wrong ICRC', marked(qpn, icrc=lambda right: right ^ 1)),
@@ -148,7 +148,7 @@ def marks(a, b):
         before = count('np_cnp_sent')
         WIRE.throw(frame)
         time.sleep(0.05)
-        check(f'a mark {what} brings none', 0, count('np_cnp_sent') - before)
+        check(f'a mark {what} causes none', 0, count('np_cnp_sent') - before)
     setting('enable', 0)
     before = count('np_cnp_sent')
     WIRE.throw(marked(qpn))
@@ -221,13 +221,13 @@ def storm():
     seconds(a, b, 4, 32768)
     while rate_of(qpn) is not None:
         seconds(a, b, 4, 32768)
-    check('when it has ended nothing limits the QP', 'RTS', a.state())
+    check('afterwards nothing limits the QP', 'RTS', a.state())
     seconds(a, b, 1, 32768)
     events = traced(qpn)
     if events is not None:
         rates = [rate for rate, cause in events if cause == 'cnp']
         check('no CNP lowers a rate below rp_min_rate', least * 1000, min(rates))
-        check('and a rate is given up when no more come', 'over', events[-1][1])
+        check('the rate limit ends when no more arrive', 'over', events[-1][1])
     setting('rp_min_rate', 10)
 
 

@@ -34,7 +34,7 @@ for type in v1 v2; do
 	done
 done
 [ ! -e $TRACING/events/rhca ] ||
-	check_match "rhca_rate says that a CNP was taken" '^[1-9]' "$(grep -c 'rhca_rate: .*cause=cnp' $TRACING/trace)"
+	check_match "rhca_rate shows that a CNP was handled" '^[1-9]' "$(grep -c 'rhca_rate: .*cause=cnp' $TRACING/trace)"
 
 : "files: what is out of range is refused, and nothing has changed"
 cc=$IB/$DEV_A/ports/1/cc
@@ -42,7 +42,7 @@ check "rp_byte_reset is in units of 64 bytes, as adapters have it" 32767 "$(cat 
 for what in "np_cnp_dscp 64 48" "np_cnp_prio 8 6" "rp_gd 9 11" "rp_threshold 0 1" "rp_min_rate 0 10" \
 	"enable 2 1" "rp_dce_tcp_g 1024 1008" "rp_max_rate -1 0" "rp_ai_rate x 5"; do
 	read -r name bad default <<< "$what"
-	echo "$bad" 2> /dev/null > "$cc/$name" && fail "$name takes $bad" || pass "$name does not take $bad"
-	check "$name is what it was" "$default" "$(cat "$cc/$name")"
+	echo "$bad" 2> /dev/null > "$cc/$name" && fail "$name accepts $bad" || pass "$name does not take $bad"
+	check "$name is unchanged" "$default" "$(cat "$cc/$name")"
 done
 finish

@@ -80,7 +80,7 @@ def target(b):
 def lives(a, b, what):
     a.post_recv([(0, 4096)])
     b.post_send('SEND', [(0, 1000)])
-    check(f'{what}: the QP lives', repr(([SUCCESS], [SUCCESS])),
+    check(f'{what}: the QP is not in ERR', repr(([SUCCESS], [SUCCESS])),
           repr((statuses(b.wait(1)), statuses(a.wait(1)))))
 
 # --- memory -----------------------------------------------------------------------
@@ -89,9 +89,9 @@ def lives(a, b, what):
 def gap_on_one():
     a, b = verbs.End.open(args.a, args.index_a), verbs.End.open(args.b, args.index_b)
     verbs.connect(a, b, mtu=4096, sq_psn=FIRST, rq_psn=FIRST)
-    check('behind a gap 127 packets are held', '[127, 0]',
+    check('after a gap 127 packets are held', '[127, 0]',
           repr(grown(ahead(a, SLOTS - 1), 'rx_held', 'rx_held_dropped')))
-    check('and none that is further ahead', '[0, 20]',
+    check('none further ahead is held', '[0, 20]',
           repr(grown(ahead(a, 20, first=SLOTS), 'rx_held', 'rx_held_dropped')))
     dropped = count('rx_held_dropped')
     check('they are freed after a while', dropped + SLOTS - 1,
@@ -125,7 +125,7 @@ def gaps_on_many():
         check('they hold no more than the port may', True, 0 < held * PAYLOAD <= PORT_BYTES)
         check('and more than half of that', True, held * PAYLOAD > PORT_BYTES // 4)
     print(f'# {len(thrown)} packets on {QPS} QPs in {took:.2f} s: {held} held')
-    check('each is counted as dropped at last', len(thrown),
+    check('each is counted as dropped in the end', len(thrown),
           reaches('rx_held_dropped', dropped + len(thrown)) - dropped)
     room_again(b, 'then')
     for frame in thrown:
@@ -163,20 +163,20 @@ def acknowledgements():
         check(f'{what}: dropped and counted', '[1]', repr(grown([frame], out)))
     check('nothing has completed', '[]', repr(a.wait(1, 0)))
     WIRE.throw(answer(qpn, ACKNOWLEDGE, FIRST + 3))
-    check('one that is too early harms only who says it', repr([SUCCESS] * 4),
+    check('an ACK that is too early harms its sender only', repr([SUCCESS] * 4),
           repr(statuses(a.wait(4))))
 
     a.fill(bytes(1000))
     a.post_send('READ', [(0, 1000)])        # PSN FIRST + 4
     a.post_send('WRITE', [(1000, 1000)])
-    check('ACK behind a READ', '[1]',
+    check('ACK after a READ', '[1]',
           repr(grown([answer(qpn, ACKNOWLEDGE, FIRST + 5)], 'implied_nak_seq_err')))
     check('does not complete it', '[]', repr(a.wait(1, 0)))
     WIRE.throw(answer(qpn, READ_RESPONSE_ONLY, FIRST + 4, payload=noise[:1000]))
     WIRE.throw(answer(qpn, ACKNOWLEDGE, FIRST + 5))
     check('its response does', repr([SUCCESS] * 2), repr(statuses(a.wait(2))))
     check('with its data', True, a.read(1000) == noise[:1000])
-    check('the QP lives', 'RTS', a.state())
+    check('the QP is not in ERR', 'RTS', a.state())
     a.close()
     b.close()
 

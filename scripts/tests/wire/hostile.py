@@ -175,6 +175,6 @@ for label, attack in ATTACKS.items():
         os.kill(pid, signal.SIGKILL)
         status = None
     ended = status is not None and (os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0)
-    check(f'{label}: the attacker comes to its end', True, ended)
+    check(f'{label}: the attacker ends', True, ended)
     honest(label)
 verbs.finish()

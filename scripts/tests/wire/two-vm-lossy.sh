@@ -49,11 +49,11 @@ for server in a b; do
 	done
 done
 tc -s qdisc show dev eth0
-check_match "DREQs that the wire was told to spare" '^[1-9]' \
+check_match "DREQs that the wire was set not to drop" '^[1-9]' \
 	"$(tc -s class show dev eth0 | awk '/class prio 1:1 / { getline; print $4 }')"
 if ours; then
-	check_match "packets sent again" '^[1-9]' "$(hw_counter $DEV tx_retransmitted_packets)"
-	check "times that a QP gave up" 0 "$(hw_counter $DEV req_transport_retries_exceeded)"
+	check_match "packets retransmitted" '^[1-9]' "$(hw_counter $DEV tx_retransmitted_packets)"
+	check "QPs that exceeded their retries" 0 "$(hw_counter $DEV req_transport_retries_exceeded)"
 fi
 meet
 finish
