@@ -131,7 +131,7 @@ static void qp_destroy(struct rhca_verbs_qp *base)
 	spin_lock_bh(&qp->recv.lock);
 	rhca_hold_free(&qp->recv.hold);
 	spin_unlock_bh(&qp->recv.lock);
-	rhca_under_way_close(base);
+	rhca_tx_memory_close(base);
 	free_congestion(qp);
 	kfree(qp->recv.resources);
 	kfree(qp->recv.wqe);
@@ -157,7 +157,7 @@ static int qp_prepare(struct rhca_verbs_qp *base, const struct ib_qp_attr *attr,
 	int ret;
 
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTR) {
-		ret = rhca_under_way_open(base);
+		ret = rhca_tx_memory_open(base);
 		if (ret)
 			return ret;
 	}

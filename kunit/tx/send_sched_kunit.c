@@ -37,15 +37,15 @@ static void memory_in_local_queues_is_bounded(struct kunit *test)
 {
 	struct bench *b = test_bench(test, IB_QPT_UC, &spec, IB_QPS_RTS);
 	struct sock *owner = b->sw->base.owner->sk;
-	u32 posts = RHCA_UNDER_WAY_MAX / TEST_BUFFER_BYTES, before;
+	u32 posts = RHCA_TX_MEMORY_MAX / TEST_BUFFER_BYTES, before;
 	u32 i;
 
 	for (i = 0; i < posts; i++)
 		post_write(b, TEST_BUFFER_BYTES);
-	test_becomes(rhca_under_way_full(&b->sw->base));
+	test_becomes(rhca_tx_memory_full(&b->sw->base));
 	msleep(20);		/* several pauses of 500 us */
 	KUNIT_EXPECT_LT(test, sk_wmem_alloc_get(owner),
-			RHCA_UNDER_WAY_MAX + 64 * SKB_TRUESIZE(TEST_PACKET_BYTES));
+			RHCA_TX_MEMORY_MAX + 64 * SKB_TRUESIZE(TEST_PACKET_BYTES));
 	before = test_num_sent(b->hca);
 	KUNIT_EXPECT_LT(test, before, posts * TEST_BUFFER_BYTES / TEST_MTU_BYTES);
 	for (i = 0; i < before; i++)

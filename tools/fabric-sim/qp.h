@@ -45,7 +45,7 @@ struct sender {
 	u32 next;
 	u32 oldest;
 	u32 newest;
-	u32 unasked;
+	u32 since_ack_req;
 	u32 hole_psn;
 	u32 loss_psn;
 	u32 refused_psn;

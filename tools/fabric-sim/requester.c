@@ -123,7 +123,7 @@ static struct rhca_loss loss_of(const struct sender *send, u32 psn)
 static void rewind_to(struct sender *send, u32 psn)
 {
 	send->next = psn;
-	send->unasked = 0;
+	send->since_ack_req = 0;
 	send->hole_due = false;
 	rhca_rtt_forget(&send->rtt, PSN(psn));
 }
@@ -219,7 +219,7 @@ static bool wants_ack(const struct qp *qp)
 							       RHCA_ACK_INTERVAL_LOSSY;
 
 	interval = min(interval, send->cwnd.packets / 2U);
-	if (send->unasked + 1 >= interval || send->repeating || send->ask ||
+	if (send->since_ack_req + 1 >= interval || send->repeating || send->ask ||
 	    in_flight(send) + 1 >= send->cwnd.packets)
 		return true;
 	return send->next + 1 == posted_end(qp);
@@ -234,7 +234,7 @@ static void advance(struct qp *qp, bool ask)
 		totals.repeated++;
 	}
 	totals.sent++;
-	send->unasked = ask ? 0 : send->unasked + 1;
+	send->since_ack_req = ask ? 0 : send->since_ack_req + 1;
 	if (ask && send->next == send->newest &&
 	    rhca_rtt_is_due(&send->rtt, PSN(send->next)))
 		rhca_rtt_begin(&send->rtt, PSN(send->next), now);
@@ -318,7 +318,7 @@ static void ask_if_stuck(struct qp *qp, u32 *bytes)
 {
 	struct sender *send = &qp->send;
 
-	if (!send->unasked || !in_flight(send) || send->refused)
+	if (!send->since_ack_req || !in_flight(send) || send->refused)
 		return;
 	rewind_to(send, send->next - 1);
 	send->ask = true;
@@ -389,7 +389,7 @@ void requester_turn(struct qp *qp)
 		return;
 	}
 	send->pause = PAUSE_NONE;
-	if (resumed != PAUSE_LOCAL_FULL && !send->unasked && !send->hole_due &&
+	if (resumed != PAUSE_LOCAL_FULL && !send->since_ack_req && !send->hole_due &&
 	    send->next == posted_end(qp)) {
 		arm_ack_timer(qp);
 		return;

@@ -18,7 +18,7 @@
 /* --- charging -------------------------------------------------------------- */
 
 /**
- * rhca_under_way_open - Start accounting for a QP's packets in flight
+ * rhca_tx_memory_open - Start accounting for the memory of a QP's queued packets
  * @qp: the QP; nothing changes if it is already accounted
  *
  * A socket of the QP owns its packets; it is never bound and receives nothing. The kernel's
@@ -29,7 +29,7 @@
  * Context: process; the QP sends nothing yet.
  * Return: 0 or an error of sock_create_kern().
  */
-int rhca_under_way_open(struct rhca_verbs_qp *qp)
+int rhca_tx_memory_open(struct rhca_verbs_qp *qp)
 {
 	int ret;
 
@@ -43,12 +43,12 @@ int rhca_under_way_open(struct rhca_verbs_qp *qp)
 }
 
 /**
- * rhca_under_way_close - Stop accounting
+ * rhca_tx_memory_close - Stop accounting
  * @qp: a QP that sends nothing any more
  *
  * Context: process.
  */
-void rhca_under_way_close(struct rhca_verbs_qp *qp)
+void rhca_tx_memory_close(struct rhca_verbs_qp *qp)
 {
 	if (qp->owner)
 		sock_release(qp->owner);

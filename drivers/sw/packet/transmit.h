@@ -47,7 +47,7 @@ struct rhca_tx_list {
  * not overtake charged ones are charged, too: GRO on local skbs (behind a veth) keeps those of each
  * owner apart and may so reorder them.
  */
-#define RHCA_UNDER_WAY_MAX	(2U << 20)
+#define RHCA_TX_MEMORY_MAX	(2U << 20)
 
 void rhca_tx_list_begin(struct rhca_tx_list *tx, const struct rhca_verbs_qp *qp,
 			struct rhca_path *path,
@@ -74,15 +74,15 @@ static inline void rhca_tx_list_protect(struct rhca_tx_list *tx, struct rhca_pac
 		rhca_block_precede(&tx->block, packet);
 	rhca_packet_protect(packet);
 }
-int rhca_under_way_open(struct rhca_verbs_qp *qp);
-void rhca_under_way_close(struct rhca_verbs_qp *qp);
+int rhca_tx_memory_open(struct rhca_verbs_qp *qp);
+void rhca_tx_memory_close(struct rhca_verbs_qp *qp);
 
 /* Has the QP reached its limit? */
-static inline bool rhca_under_way_full(const struct rhca_verbs_qp *qp)
+static inline bool rhca_tx_memory_full(const struct rhca_verbs_qp *qp)
 {
 	const struct socket *owner = qp->owner;
 
-	return owner && sk_wmem_alloc_get(owner->sk) >= RHCA_UNDER_WAY_MAX;
+	return owner && sk_wmem_alloc_get(owner->sk) >= RHCA_TX_MEMORY_MAX;
 }
 
 #endif

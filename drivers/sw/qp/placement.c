@@ -168,12 +168,12 @@ int rhca_flush_place(struct rhca_sw_qp *qp, struct rhca_resource *res)
 }
 
 /**
- * rhca_flush_under_way - Is there a FLUSH whose data is not persistent yet?
+ * rhca_flush_is_pending - Is there a FLUSH whose data is not persistent yet?
  * @recv: the responder
  *
  * Context: recv.lock held.
  */
-bool rhca_flush_under_way(struct rhca_responder *recv)
+bool rhca_flush_is_pending(struct rhca_responder *recv)
 {
 	const struct rhca_resource *res;
 	u32 i;

@@ -11,6 +11,6 @@ bool rhca_flush_allowed(struct rhca_sw_qp *qp, const struct rhca_rx *rx);
 void rhca_flush_begin(struct rhca_sw_qp *qp, struct rhca_resource *res,
 		      const struct rhca_rx *rx);
 int rhca_flush_place(struct rhca_sw_qp *qp, struct rhca_resource *res);
-bool rhca_flush_under_way(struct rhca_responder *recv);
+bool rhca_flush_is_pending(struct rhca_responder *recv);
 
 #endif

@@ -54,7 +54,7 @@
 /*
  * When a packet requests an acknowledgement (AckReq), which the next request may wait for:
  *
- *	unasked		packets since the last one with AckReq; RHCA_ACK_INTERVAL, or fewer, make
+ *	since_ack_req	packets since the last one with AckReq; RHCA_ACK_INTERVAL, or fewer, make
  *			the next one set it. A rewind resets this to 0
  *	ask		set only while the newest packet is sent again because it would not
  *			be acknowledged (ask_if_stuck())
@@ -104,7 +104,7 @@ struct rhca_requester {
 	u32 next_psn;			/* PSN of the next packet */
 	u32 oldest_unacked_psn;		/* first PSN that the peer has not acknowledged */
 	u32 newest_psn;			/* after all ever sent; above @next_psn after a rewind */
-	u16 unasked;			/* packets since the last one with AckReq */
+	u16 since_ack_req;		/* packets since the last one with AckReq */
 	u16 reads_in_flight;		/* READ and atomic requests without their last response */
 	atomic_t deferred;		/* work of the QP left to a tasklet, RHCA_RAISE_* */
 	u32 ssn;			/* send sequence number of the newest numbered request */

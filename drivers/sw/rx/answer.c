@@ -327,7 +327,7 @@ static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
 		*more = true;
 		return false;
 	}
-	if (rhca_under_way_full(&qp->base)) {
+	if (rhca_tx_memory_full(&qp->base)) {
 		pause_for(qp, -ENOMEM);
 		return false;
 	}

@@ -162,7 +162,7 @@ static enum rhca_request_status check_order(struct rhca_sw_qp *qp,
 	bool relies_on_order = rx->flags & RHCA_OP_ATOMIC_WRITE ||
 			       rhca_opcode_has(rx->opcode, RHCA_HDR_IETH);
 
-	return relies_on_order && rhca_flush_under_way(&qp->recv) ?
+	return relies_on_order && rhca_flush_is_pending(&qp->recv) ?
 		RHCA_NOT_READY : RHCA_PASS;
 }
 

@@ -47,7 +47,7 @@ static void advance(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 	if (rhca_psn_before(send->next_psn, send->newest_psn))
 		rhca_qp_count(&qp->base, RHCA_TX_RETRANSMITTED_PACKETS);
 	send->fault_ns = 0;
-	send->unasked = seg->fields.ack_req ? 0 : send->unasked + 1;
+	send->since_ack_req = seg->fields.ack_req ? 0 : send->since_ack_req + 1;
 	if (seg->fields.ack_req && send->next_psn == send->newest_psn &&
 	    rhca_rtt_is_due(&send->rtt, send->next_psn))
 		rhca_rtt_begin(&send->rtt, send->next_psn,
@@ -267,7 +267,7 @@ static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 {
 	struct rhca_requester *send = &qp->send;
 
-	if (!rhca_is_rc(&qp->base) || !send->unasked ||
+	if (!rhca_is_rc(&qp->base) || !send->since_ack_req ||
 	    !rhca_requester_in_flight(send) || tx->refused)
 		return;
 	rhca_requester_rewind(qp, rhca_psn_sub(send->next_psn, 1));
@@ -340,7 +340,7 @@ static bool all_sent(struct rhca_sw_qp *qp)
 {
 	const struct rhca_requester *send = &qp->send;
 
-	return rhca_is_rc(&qp->base) && !send->unasked && !send->hole_due &&
+	return rhca_is_rc(&qp->base) && !send->since_ack_req && !send->hole_due &&
 	       !rhca_requester_has_request(qp, send->next);
 }
 
@@ -365,7 +365,7 @@ static bool gives_way(struct rhca_sw_qp *qp, u32 first_psn)
 }
 
 /*
- * The window bounds first transmissions of RC, see RHCA_UNDER_WAY_MAX. After a retransmission they
+ * The window bounds first transmissions of RC, see RHCA_TX_MEMORY_MAX. After a retransmission they
  * are charged as well: GRO behind a veth keeps the order only within one owner.
  */
 static bool sends_first_copies(const struct rhca_requester *send)
@@ -458,7 +458,7 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 	bool uncharged = rc && sends_first_copies(send);
 	enum step did = STEP_LOCAL;
 
-	if (!uncharged && rhca_under_way_full(&qp->base)) {
+	if (!uncharged && rhca_tx_memory_full(&qp->base)) {
 		rhca_pause_send(qp, RHCA_PAUSE_LOCAL_FULL, RHCA_QUEUE_FULL_NS);
 		return RHCA_END_PAUSE;
 	}
@@ -610,7 +610,7 @@ void rhca_requester_reset(struct rhca_sw_qp *qp)
 	send->next_psn = 0;
 	send->oldest_unacked_psn = 0;
 	send->newest_psn = 0;
-	send->unasked = 0;
+	send->since_ack_req = 0;
 	send->reads_in_flight = 0;
 	send->ssn = 0;
 	send->probe_ssn = 0;

@@ -126,7 +126,7 @@ static bool wants_ack(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 	if (!rhca_is_rc(&qp->base))
 		return false;
 	interval = min(ack_interval(send), send->cwnd.packets / 2U);
-	if (send->unasked + 1 >= interval || send->repeating ||
+	if (send->since_ack_req + 1 >= interval || send->repeating ||
 	    send->ask || in_flight >= send->cwnd.packets)
 		return true;
 	/* The next packet must wait for the answer to this one */
@@ -332,7 +332,7 @@ static bool more_follows(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 	       rhca_sq_wqe(&qp->base.sq, next)->path == wqe->path;
 }
 
-static bool is_nothing_under_way(const struct rhca_requester *send)
+static bool is_nothing_in_flight(const struct rhca_requester *send)
 {
 	return send->newest_psn == send->oldest_unacked_psn;
 }
@@ -345,7 +345,7 @@ static bool begin_shared(struct rhca_sw_qp *qp, const struct rhca_segment *seg,
 	struct rhca_requester *send = &qp->send;
 
 	if (!tx->shared || more || send->backoff.single ||
-	    !is_nothing_under_way(send) ||
+	    !is_nothing_in_flight(send) ||
 	    !rhca_shared_begin_packet(tx->shared, packet, &qp->base, tx->path,
 				      &seg->fields, seg->payload_bytes))
 		return false;
@@ -357,7 +357,7 @@ static bool begin_shared(struct rhca_sw_qp *qp, const struct rhca_segment *seg,
 static void keep_source_port(struct rhca_requester *send,
 			     struct rhca_packet *packet)
 {
-	if (is_nothing_under_way(send))
+	if (is_nothing_in_flight(send))
 		send->udp_sport = 0;
 	if (send->udp_sport)
 		packet->udp_sport = send->udp_sport;

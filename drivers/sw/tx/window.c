@@ -58,7 +58,7 @@ void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
 	send->next = index;
 	send->next_psn = psn;
 	send->reads_in_flight = reads;
-	send->unasked = 0;
+	send->since_ack_req = 0;
 	send->hole_due = false;
 	rhca_rtt_forget(&send->rtt, psn);
 }

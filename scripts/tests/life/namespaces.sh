@@ -190,11 +190,11 @@ for delay in $always 0.05 0.065 0.085 0.11 0.14 0.18 0.24 0.31 0.4 0.52 0.68 0.8
 	setter=$!
 	sleep $delay
 	# In progress, and successful: it ends after the netdev's move starts
-	kill -0 $setter 2> /dev/null && under_way=1 || under_way=0
+	kill -0 $setter 2> /dev/null && unfinished=1 || unfinished=0
 	echo "link set $IF_A netns $NS_B" >&"$told"
 	exec {told}>&-
 	wait $mover || fail "$IF_A does not move"
-	if wait $setter; then on_the_way=$((on_the_way + under_way))
+	if wait $setter; then on_the_way=$((on_the_way + unfinished))
 	else check_match "the device does not move (after $delay s), since it has gone" \
 		'Invalid argument|No such|Wrong device' "$(< "$WORK/set")"; fi
 	wait_check 60 "a device whose netdev moved goes (after $delay s)" is_nowhere "move$$"

@@ -26,7 +26,7 @@ is_empty() { [ "$(backlog)" -eq 0 ]; }
 for kind in UC READ; do
 	# Packets of the previous QP must not count for this one
 	busywait 60 is_empty || die "the queue does not become empty: $(backlog) bytes"
-	$PYTHON "$HERE/under-way.py" "$DEV_A" "$ia" "$DEV_B" "$ib" $kind > "$WORK/$kind" 2>&1 &
+	$PYTHON "$HERE/tx-memory.py" "$DEV_A" "$ia" "$DEV_B" "$ib" $kind > "$WORK/$kind" 2>&1 &
 	sender=$!
 	busywait 60 grep -q running "$WORK/$kind" || die "nothing is sent: $(cat "$WORK/$kind")"
 	wait_check 60 "$kind: $ENOUGH bytes wait in the queue" waits

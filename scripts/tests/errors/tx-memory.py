@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Far more to send than a slow queue takes: under-way.py A INDEX_A B INDEX_B KIND
+"""Far more to send than a slow queue takes: tx-memory.py A INDEX_A B INDEX_B KIND
 
 UC: A writes 256 MiB to B; READ: B reads as much from A. Prints "running", and stays.
 """
