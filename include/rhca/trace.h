@@ -470,6 +470,41 @@ TRACE_EVENT(rhca_cwnd,
 );
 
 /**
+ * rhca_window - A request cannot be sent before the peer has answered earlier ones
+ * @psn: of its next packet
+ * @in_flight: unacknowledged packets
+ * @packets: congestion window
+ * @reads: READs and atomics in flight
+ * @max_reads: how many may be
+ *
+ * If neither is at its limit, the peer has granted no credit: it has no receive request.
+ */
+TRACE_EVENT(rhca_window,
+	TP_PROTO(const char *dev, u32 qpn, u32 psn, u32 in_flight, u32 packets,
+		 u32 reads, u32 max_reads),
+	TP_ARGS(dev, qpn, psn, in_flight, packets, reads, max_reads),
+	TP_STRUCT__entry(
+		RHCA_TRACE_QP_ENTRY
+		__field(u32, psn)
+		__field(u32, in_flight)
+		__field(u32, packets)
+		__field(u32, reads)
+		__field(u32, max_reads)
+	),
+	TP_fast_assign(
+		RHCA_TRACE_QP_ASSIGN;
+		__entry->psn = psn;
+		__entry->in_flight = in_flight;
+		__entry->packets = packets;
+		__entry->reads = reads;
+		__entry->max_reads = max_reads;
+	),
+	TP_printk("dev=%s qpn=%u psn=%u in_flight=%u of %u reads=%u of %u",
+		  __entry->dev, __entry->qpn, __entry->psn, __entry->in_flight,
+		  __entry->packets, __entry->reads, __entry->max_reads)
+);
+
+/**
  * rhca_rate - The rate of a QP was reduced, or is no longer limited
  * @rate: rate, kbit/s
  * @target: rate that recovery aims at, kbit/s

@@ -3,6 +3,9 @@
  * Requester, IBTA vol. 1, 9.7.2-9.7.3: starts and continues send requests. A request stays in the
  * queue until it is acknowledged, so retransmission only rewinds to an older PSN.
  */
+#include <rhca/compat.h>
+#include <rhca/trace.h>
+
 #include "sw/tx/requester.h"
 #include "sw/tx/local_op.h"
 #include "sw/tx/probe.h"
@@ -139,6 +142,16 @@ static void add_to_shared(struct rhca_sw_qp *qp, struct rhca_packet *packet,
 	rhca_block_sent(&qp->send.backoff, 1);
 }
 
+static enum step wait_for_peer(struct rhca_sw_qp *qp)
+{
+	const struct rhca_requester *send = &qp->send;
+
+	trace_rhca_window(rhca_qp_dev_name(&qp->base), qp->base.number, send->next_psn,
+			  rhca_requester_in_flight(send), send->cwnd.packets,
+			  send->reads_in_flight, READ_ONCE(qp->base.attr.max_rd_atomic));
+	return STEP_WAIT;
+}
+
 static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 			     struct rhca_tx_list *tx, struct rhca_batch *batch)
 {
@@ -160,7 +173,7 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 		rhca_wqe_number(qp, wqe);
 	}
 	if (!rhca_requester_window_open(qp, wqe))
-		return STEP_WAIT;
+		return wait_for_peer(qp);
 	if (tx->path != path)
 		rhca_tx_list_set_path(tx, path);
 	rhca_segment_plan(qp, wqe, &seg);

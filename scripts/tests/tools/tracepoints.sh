@@ -22,7 +22,7 @@ load_driver
 defer "echo 0 > $TRACING/events/rhca/enable"
 
 # Events of each packet are tested separately, as they would push the others out of the buffer.
-often="rhca_rx rhca_turn rhca_tx"
+often="rhca_rx rhca_turn rhca_tx rhca_window"
 events() { find $TRACING/events/rhca -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort; }
 switch() { # switch VALUE EVENT...
 	local value=$1 event
@@ -69,7 +69,7 @@ echo > $TRACING/trace
 
 : "a local queue that is full"
 echo 'result != 0' > $TRACING/events/rhca/rhca_tx/filter
-switch 1 rhca_tx
+switch 1 rhca_tx rhca_window
 show_a tc qdisc replace dev "$IF_A" root tbf rate 20mbit burst 3000 limit 8000
 LIMIT=200 python traffic.py "$DEV_A" "$ia" "$DEV_B" "$ib" --seconds 4 --timeout 14 --least 5 --read
 show_a tc qdisc del dev "$IF_A" root
@@ -77,7 +77,8 @@ fired rhca_tx "dev=$DEV_A .*result=1" "refused"
 check "and the filter lets nothing else through" 0 "$(lines rhca_tx '.*result=0')"
 fired rhca_retransmit "dev=$DEV_A .*cause=\"local queue\""
 fired rhca_cwnd "dev=$DEV_A"
-switch 0 rhca_tx
+fired rhca_window "dev=$DEV_A .* in_flight=\([0-9]*\) of \1 " "the congestion window is full"
+switch 0 rhca_tx rhca_window
 echo 0 > $TRACING/events/rhca/rhca_tx/filter
 echo > $TRACING/trace
 
