@@ -19,6 +19,7 @@
 # shellcheck source=tools/connectx-model/tests/nfs-lib.sh
 . "$(dirname "$0")/nfs-lib.sh"
 here=$(realpath "$(dirname "$0")")
+tracing=/sys/kernel/tracing
 consumers=$here/../../../scripts/tests/consumers
 
 mark() { # mark TEXT [TOPICS]: in the model's log, and topics to trace from there on
@@ -186,6 +187,15 @@ choose() {
 	[ $# -eq 0 ] || parts=("$@")
 }
 
+enable_events() {
+	[ -e "$tracing/events" ] || mount -t tracefs tracefs "$tracing"
+	echo 1 > "$tracing/events/mlx5/mlx5_cmd/enable"
+}
+
+traced_as() {
+	grep -m 1 " $1" "$tracing/trace"
+}
+
 function_of() {
 	basename "$(readlink -f /sys/bus/auxiliary/drivers/roce_hca_mlx5.rdma/mlx5_core.rdma.*)"
 }
@@ -215,8 +225,11 @@ fi
 if [ "${1-refuse}" = refuse ]; then
 	driver=roce_hca_mlx5
 	check bring-up bring_up 10.7.0.1
+	check tracepoints enable_events
 	timeout $((RHCA_TIMEOUT - 60)) /usr/bin/python3 "$here/objects.py" refuse \
 		"$rdma" "$gid" "$(function_of)" "${@:2}" || failed=1
+	# Of tracing.rst
+	check refusals-traced traced_as 'mlx5_cmd: [A-Z0-9_]*(0x.*) .* failed, status .*, syndrome'
 	pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
 		"ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
 	check unload modprobe -r roce_hca_mlx5
