@@ -6,3 +6,5 @@
 
 #define CREATE_TRACE_POINTS
 #include <rhca/trace.h>
+
+EXPORT_TRACEPOINT_SYMBOL_GPL(rhca_mlx5_command);

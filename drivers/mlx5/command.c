@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Firmware commands for memory keys, completion queues, and any object with a number. */
 #include <linux/delay.h>
+#include <linux/ktime.h>
 #include <linux/slab.h>
 #include <rhca/compat.h>
+#include <rhca/trace.h>
 
 #include "buffer.h"
 #include "command.h"
@@ -12,6 +14,22 @@
 #define OCTWORDS_IN_GROUP 4
 #define GIVE_BACK_TRIES	5
 #define GIVE_BACK_MS	20
+
+/* As mlx5_cmd_exec(), traced */
+int rhca_mlx5_exec(struct mlx5_core_dev *mdev, void *in, int in_bytes, void *out,
+		   int out_bytes)
+{
+	ktime_t began = trace_rhca_mlx5_command_enabled() ? ktime_get() : 0;
+	int ret = mlx5_cmd_exec(mdev, in, in_bytes, out, out_bytes);
+
+	/* Opcode, status and syndrome are at the same place in all commands and answers */
+	if (began)
+		trace_rhca_mlx5_command(dev_name(mdev->device), MLX5_GET(nop_in, in, opcode),
+					MLX5_GET(nop_out, out, status),
+					MLX5_GET(nop_out, out, syndrome),
+					ktime_us_delta(ktime_get(), began), ret);
+	return ret;
+}
 
 /*
  * As mlx5_cmd_exec(), whose -EBUSY has two meanings: the firmware reports that a resource is in
@@ -23,9 +41,8 @@ static int exec(struct mlx5_core_dev *mdev, void *in, int in_bytes, void *out,
 {
 	int ret;
 
-	/* The status is at the same place in all answers */
 	MLX5_SET(nop_out, out, status, MLX5_CMD_STAT_OK);
-	ret = mlx5_cmd_exec(mdev, in, in_bytes, out, out_bytes);
+	ret = rhca_mlx5_exec(mdev, in, in_bytes, out, out_bytes);
 	if (ret == -EBUSY && MLX5_GET(nop_out, out, status) == MLX5_CMD_STAT_OK)
 		ret = -ECANCELED;
 	return ret;
@@ -61,7 +78,7 @@ int rhca_mlx5_alloc_number(struct mlx5_core_dev *mdev, u16 opcode, u32 *number)
 	int ret;
 
 	MLX5_SET(alloc_uar_in, in, opcode, opcode);
-	ret = mlx5_cmd_exec_inout(mdev, alloc_uar, in, out);
+	ret = rhca_mlx5_exec_inout(mdev, alloc_uar, in, out);
 	if (!ret)
 		*number = MLX5_GET(alloc_uar_out, out, uar);
 	return ret;
@@ -74,7 +91,7 @@ int rhca_mlx5_command_on(struct mlx5_core_dev *mdev, u16 opcode, u32 number)
 
 	MLX5_SET(dealloc_uar_in, in, opcode, opcode);
 	MLX5_SET(dealloc_uar_in, in, uar, number);
-	return mlx5_cmd_exec_in(mdev, dealloc_uar, in);
+	return rhca_mlx5_exec_in(mdev, dealloc_uar, in);
 }
 
 /*

@@ -15,6 +15,19 @@
 
 #include "core/counters.h"
 
+int rhca_mlx5_exec(struct mlx5_core_dev *mdev, void *in, int in_bytes, void *out,
+		   int out_bytes);
+
+/* Execute a command, given its layout and buffers, one of which is enough without an answer */
+#define rhca_mlx5_exec_inout(mdev, command, in, out)			\
+	rhca_mlx5_exec(mdev, in, MLX5_ST_SZ_BYTES(command##_in),	\
+		       out, MLX5_ST_SZ_BYTES(command##_out))
+#define rhca_mlx5_exec_in(mdev, command, in) ({				\
+	u32 status_only[MLX5_ST_SZ_DW(command##_out)] = {};		\
+									\
+	rhca_mlx5_exec_inout(mdev, command, in, status_only);		\
+})
+
 struct ib_umem;
 struct rhca_mlx5_buffer;
 struct rhca_qp_change;

@@ -61,7 +61,7 @@ int rhca_mlx5_query_counter_set(struct mlx5_core_dev *mdev, u16 set,
 		return 0;
 	MLX5_SET(query_q_counter_in, in, opcode, MLX5_CMD_OP_QUERY_Q_COUNTER);
 	MLX5_SET(query_q_counter_in, in, counter_set_id, set);
-	ret = mlx5_cmd_exec_inout(mdev, query_q_counter, in, out);
+	ret = rhca_mlx5_exec_inout(mdev, query_q_counter, in, out);
 	if (ret)
 		return ret;
 	for (i = 0; i < ARRAY_SIZE(set_layout); i++)

@@ -147,7 +147,7 @@ int rhca_mlx5_create_hw_qp(struct mlx5_core_dev *mdev,
 		MLX5_SET(create_qp_in, in, ece, spec->ece);
 	rhca_mlx5_buffer_addresses(spec->buffer,
 				   MLX5_ADDR_OF(create_qp_in, in, pas));
-	ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out));
+	ret = rhca_mlx5_exec(mdev, in, bytes, out, sizeof(out));
 	kvfree(in);
 	*number = MLX5_GET(create_qp_out, out, qpn);
 	spec->ece = MLX5_CAP_GEN(mdev, ece_support) ?
@@ -330,7 +330,7 @@ static int run_transition(struct mlx5_core_dev *mdev,
 	MLX5_SET(qpc, qpc, counter_set_id, change->counter_set);
 	if (takes_ece(mdev, change))
 		MLX5_SET(init2rtr_qp_in, in, ece, *change->ece);
-	ret = mlx5_cmd_exec_inout(mdev, init2rtr_qp, in, out);
+	ret = rhca_mlx5_exec_inout(mdev, init2rtr_qp, in, out);
 	if (takes_ece(mdev, change))
 		*change->ece = MLX5_GET(init2rtr_qp_out, out, ece);
 	return ret;
@@ -372,7 +372,7 @@ int rhca_mlx5_count_into(struct mlx5_core_dev *mdev, u32 number, u16 set)
 	MLX5_SET(rts2rts_qp_in, in, opt_param_mask,
 		 MLX5_QP_OPTPAR_COUNTER_SET_ID);
 	MLX5_SET(qpc, qpc, counter_set_id, set);
-	return mlx5_cmd_exec_in(mdev, rts2rts_qp, in);
+	return rhca_mlx5_exec_in(mdev, rts2rts_qp, in);
 }
 
 static const enum ib_qp_state verbs_states[MLX5_QP_NUM_STATE] = {
@@ -397,7 +397,7 @@ static int query_hw_qp(struct mlx5_core_dev *mdev, u32 number, bool and_error,
 	MLX5_SET(query_qp_in, in, qpn, number);
 	if (and_error)
 		rhca_mlx5_ask_qp_error(in);
-	return mlx5_cmd_exec_inout(mdev, query_qp, in, out);
+	return rhca_mlx5_exec_inout(mdev, query_qp, in, out);
 }
 
 /* Query a queue pair. @attr: its state and PSNs are filled in. */

@@ -71,7 +71,7 @@ int rhca_mlx5_create_hw_srq(struct mlx5_core_dev *mdev,
 		set_xrc_srq(in, spec);
 	else
 		set_rmp(in, spec);
-	ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out));
+	ret = rhca_mlx5_exec(mdev, in, bytes, out, sizeof(out));
 	kvfree(in);
 	if (!ret)	/* at the same place in both answers */
 		*number = MLX5_GET(create_rmp_out, out, rmpn);
@@ -89,7 +89,7 @@ static int arm_rmp(struct mlx5_core_dev *mdev, u32 number, u16 limit)
 	MLX5_SET(modify_rmp_in, in, bitmask.lwm, 1);
 	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
 	MLX5_SET(rmpc, rmpc, wq.lwm, limit);
-	return mlx5_cmd_exec_in(mdev, modify_rmp, in);
+	return rhca_mlx5_exec_in(mdev, modify_rmp, in);
 }
 
 static int arm_xrc_srq(struct mlx5_core_dev *mdev, u32 number, u16 limit)
@@ -101,7 +101,7 @@ static int arm_xrc_srq(struct mlx5_core_dev *mdev, u32 number, u16 limit)
 		 MLX5_ARM_XRC_SRQ_IN_OP_MOD_XRC_SRQ);
 	MLX5_SET(arm_xrc_srq_in, in, xrc_srqn, number);
 	MLX5_SET(arm_xrc_srq_in, in, lwm, limit);
-	return mlx5_cmd_exec_in(mdev, arm_xrc_srq, in);
+	return rhca_mlx5_exec_in(mdev, arm_xrc_srq, in);
 }
 
 /* Raise an event once when fewer than @limit receives are left */
@@ -123,8 +123,8 @@ int rhca_mlx5_query_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc, u32 number,
 	MLX5_SET(query_rmp_in, in, opcode, is_xrc ? MLX5_CMD_OP_QUERY_XRC_SRQ :
 						    MLX5_CMD_OP_QUERY_RMP);
 	MLX5_SET(query_rmp_in, in, rmpn, number);
-	ret = mlx5_cmd_exec(mdev, in, sizeof(in), is_xrc ? xrc_srq : rmp,
-			    is_xrc ? sizeof(xrc_srq) : sizeof(rmp));
+	ret = rhca_mlx5_exec(mdev, in, sizeof(in), is_xrc ? xrc_srq : rmp,
+			     is_xrc ? sizeof(xrc_srq) : sizeof(rmp));
 	if (!ret)
 		*limit = is_xrc ? MLX5_GET(query_xrc_srq_out, xrc_srq,
 					   xrc_srq_context_entry.lwm) :

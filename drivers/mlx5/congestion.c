@@ -9,6 +9,7 @@
 #include <rdma/ib_sysfs.h>
 
 #include "congestion.h"
+#include "command.h"
 #include "core/port/port.h"
 #include "device.h"
 
@@ -64,7 +65,7 @@ static int query_set(struct mlx5_core_dev *mdev, u8 protocol, u32 *out)
 	MLX5_SET(query_cong_params_in, in, opcode,
 		 MLX5_CMD_OP_QUERY_CONG_PARAMS);
 	MLX5_SET(query_cong_params_in, in, cong_protocol, protocol);
-	return mlx5_cmd_exec_inout(mdev, query_cong_params, in, out);
+	return rhca_mlx5_exec_inout(mdev, query_cong_params, in, out);
 }
 
 static ssize_t show_param(struct ib_device *ibdev, u32 port_num,
@@ -121,7 +122,7 @@ static int modify_set(struct mlx5_core_dev *mdev, const struct cc_file *file,
 	MLX5_SET(modify_cong_params_in, in, opcode,
 		 MLX5_CMD_OP_MODIFY_CONG_PARAMS);
 	MLX5_SET(modify_cong_params_in, in, cong_protocol, file->protocol);
-	return mlx5_cmd_exec_in(mdev, modify_cong_params, in);
+	return rhca_mlx5_exec_in(mdev, modify_cong_params, in);
 }
 
 static ssize_t store_param(struct ib_device *ibdev, u32 port_num,

@@ -561,6 +561,41 @@ TRACE_EVENT(rhca_odp,
 );
 
 /**
+ * rhca_mlx5_command - A firmware command of roce_hca_mlx5 has ended
+ * @function: address of the PCI function
+ * @opcode: of the command, MLX5_CMD_OP_*
+ * @status: the firmware's, 0: it has not refused
+ * @syndrome: the firmware's
+ * @us: how long it took
+ *
+ * Not of those that mlx5_core executes for us, which are in its own mlx5_cmd if they are refused.
+ */
+TRACE_EVENT(rhca_mlx5_command,
+	TP_PROTO(const char *function, u16 opcode, u8 status, u32 syndrome,
+		 u64 us, int error),
+	TP_ARGS(function, opcode, status, syndrome, us, error),
+	TP_STRUCT__entry(
+		__array(char, function, RHCA_TRACE_NAME)
+		__field(u16, opcode)
+		__field(u8, status)
+		__field(u32, syndrome)
+		__field(u64, us)
+		__field(int, error)
+	),
+	TP_fast_assign(
+		strscpy(__entry->function, function, RHCA_TRACE_NAME);
+		__entry->opcode = opcode;
+		__entry->status = status;
+		__entry->syndrome = syndrome;
+		__entry->us = us;
+		__entry->error = error;
+	),
+	TP_printk("function=%s opcode=%#x status=%#x syndrome=%#x us=%llu error=%d",
+		  __entry->function, __entry->opcode, __entry->status,
+		  __entry->syndrome, __entry->us, __entry->error)
+);
+
+/**
  * rhca_cq_overrun - A completion found no room: the CQ is in error
  * @entries: size of the CQ
  */

@@ -37,7 +37,7 @@ fired() {
 }
 
 DOCUMENTATION=$HERE/../../../Documentation
-documented=$(sed -n 's/^``\(rhca_[a-z_]*\)``.*/\1/p' "$DOCUMENTATION/tracing.rst" | sort -u)
+documented=$(sed -n 's/^``\(rhca_[a-z0-9_]*\)``.*/\1/p' "$DOCUMENTATION/tracing.rst" | sort -u)
 check "those of tracing.rst, and no others" "$documented" "$(events)"
 
 echo 4096 > $TRACING/buffer_size_kb
@@ -118,5 +118,6 @@ fired rhca_odp "addr=0x[0-9a-f]* .*error=0"
 show rdma link del "$DEV_A"
 fired rhca_device "dev=$DEV_A netdev= what=\"unplugged\""
 fired rhca_device "dev=$DEV_A netdev= what=\"gone\""
+FIRED+=(rhca_mlx5_command)	# on the device model: ours-commands.sh
 check "each of tracing.rst was to fire" "$documented" "$(printf '%s\n' "${FIRED[@]}" | sort -u)"
 finish

@@ -189,7 +189,8 @@ choose() {
 
 enable_events() {
 	[ -e "$tracing/events" ] || mount -t tracefs tracefs "$tracing"
-	echo 1 > "$tracing/events/mlx5/mlx5_cmd/enable"
+	echo 1 > "$tracing/events/mlx5/mlx5_cmd/enable" &&
+		echo 1 > "$tracing/events/rhca/rhca_mlx5_command/enable"
 }
 
 traced_as() {
@@ -230,6 +231,7 @@ if [ "${1-refuse}" = refuse ]; then
 		"$rdma" "$gid" "$(function_of)" "${@:2}" || failed=1
 	# Of tracing.rst
 	check refusals-traced traced_as 'mlx5_cmd: [A-Z0-9_]*(0x.*) .* failed, status .*, syndrome'
+	check commands-traced traced_as "rhca_mlx5_command: .* opcode=0x.* status=0x[1-9a-f].* us=[1-9].* error=-"
 	pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
 		"ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
 	check unload modprobe -r roce_hca_mlx5
