@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A tenant that uses the driver as much as its limits allow, and does nothing else, for
- * tenants.sh. It sleeps only where the kernel makes it.
+ * tenants-lib.sh. It sleeps only where the kernel makes it.
  *
  * usage: hostile-tenant KIND DEVICE_A GID_A DEVICE_B GID_B ADDRESS
  *
@@ -16,7 +16,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-#include "../lib/rc-pair.h"
+#include "rc-pair.h"
 
 #define PAGE		4096
 #define ROCE_UDP_PORT	4791

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An honest tenant, for tenants.sh: both ends of a connection. An operation is a WRITE of
+ * An honest tenant, for tenants-lib.sh: both ends of a connection. An operation is a WRITE of
  * 32 KiB and a READ of the same, with the bytes compared; one at a time, and the process
  * sleeps meanwhile. At the end it creates more of each kind of object, as its limits allow.
  *
@@ -9,7 +9,7 @@
  * Prints "OPERATIONS MEDIAN P99 MAXIMUM", nanoseconds. Status 3: an operation has stalled;
  * 4: an object was refused.
  */
-#include "../lib/rc-pair.h"
+#include "rc-pair.h"
 
 #define BYTES		(32U << 10)
 #define MAX_SAMPLES	1000000
