@@ -98,14 +98,15 @@ fuzz_corpus() {
 	done
 }
 
+# fuzz_new_cases NAME [OPTION...]: half of the time alone, half of it beside tenants, with the
+# options; or $RHCA_FUZZ_CASE in both ways
 fuzz_new_cases() {
-	local seed=${RHCA_FUZZ_SEED:-$(fuzz_seed)}
+	local seed=${RHCA_FUZZ_SEED:-$(fuzz_seed)} cases="--seconds $((${RHCA_FUZZ_SECONDS:-60} / 2))"
 
-	if [ -n "${RHCA_FUZZ_CASE:-}" ]; then
-		fuzz_run $(fuzz_$1 --seed "$seed" --case "$RHCA_FUZZ_CASE" ${RHCA_FUZZ_OPTIONS:-})
-	else
-		fuzz_run $(fuzz_$1 --seed "$seed" --seconds "${RHCA_FUZZ_SECONDS:-60}")
-	fi
+	[ -z "${RHCA_FUZZ_CASE:-}" ] || cases="--case $RHCA_FUZZ_CASE ${RHCA_FUZZ_OPTIONS:-}"
+	fuzz_run $(fuzz_$1 --seed "$seed" $cases)
+	[ -n "${RHCA_FUZZ_CASE:-}" ] || seed=$((seed + 1))
+	beside_tenants fuzz_run $(fuzz_$1 --seed "$seed" $cases "${@:2}")
 }
 
 # Coverage: every counter of device A that moved

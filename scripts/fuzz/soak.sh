@@ -4,17 +4,19 @@
 # tier: full
 # timeout: 7200
 #
-# Rounds of fuzzing for RHCA_SOAK_SECONDS (default 600). In calm phases the hostile peer and
-# the hostile process run side by side and are judged. In wild phases they run while their
-# memory allocations fail, memory is full, processes are killed, links flap and drop
-# packets, MTUs and addresses change, processors go off- and online (if the kernel supports
-# it), and devices and whole hosts are removed and created again: these need only end,
-# without a complaint of the kernel, and in the next calm phase all must work. After a calm
-# phase the kernel must not use more memory than after that of minute 10. See make soak.
+# Rounds of fuzzing for RHCA_SOAK_SECONDS (default 600). In calm phases the hostile peer, the
+# hostile process and tenants (tenants-lib.sh) run side by side and are judged. In wild phases
+# the fuzzers and a hostile tenant run while their memory allocations fail, memory is full,
+# processes are killed, links flap and drop packets, MTUs and addresses change, processors go
+# off- and online (if the kernel supports it), and devices and whole hosts are removed and
+# created again: these need only end, without a complaint of the kernel, and in the next calm
+# phase all must work. After a calm phase the kernel must not use more memory than after that
+# of minute 10. See make soak.
 
 . "$(dirname "$0")/../tests/lib/lib.sh"
 . "$TOP/scripts/fuzz/lib.sh"
 . "$TOP/scripts/fuzz/memory-lib.sh"
+. "$LIB/tenants-lib.sh"
 
 only_ours
 fuzz_build
@@ -39,8 +41,14 @@ faults() { # faults PERCENT
 	[ ! -e /sys/kernel/debug/failslab/ignore-gfp-wait ] || echo N > /sys/kernel/debug/failslab/ignore-gfp-wait
 }
 
-# Run a fuzzer again and again in the background until wild_end, ignoring its results
-wild() { # wild peer|process
+# fuzz_tenant --seed N ...: the command line of a hostile tenant, of another kind in each turn
+fuzz_tenant() {
+	printf '%s\n' ip netns exec "$NS_A" timeout -k 60 5 "$WORK/hostile-tenant" \
+		"${TENANT_KINDS[$2 / 1000 % ${#TENANT_KINDS[@]}]}" "${ENDS[@]}" "$IP4_B"
+}
+
+# Run a fuzzer again and again in the background until wild_time ends, ignoring its results
+wild() { # wild peer|process|tenant
 	(
 		trap - EXIT
 		while [ -e "$WORK/wild" ]; do
@@ -50,7 +58,7 @@ wild() { # wild peer|process
 				[ ! -e /proc/self/make-it-fail ] || echo 1 > /proc/$BASHPID/make-it-fail
 				exec timeout -s KILL 240 "${command[@]}"
 			) > "$WORK/wild.$1" 2>&1
-			sed -n 's/^seed.*cases/'"$1"' (wild): &/p' "$WORK/wild.$1"
+			sed -n 's/^seed.*cases\|^[0-9]* steps/'"$1"' (wild): &/p' "$WORK/wild.$1"
 			sleep 0.2
 		done
 	) &
@@ -103,6 +111,7 @@ wild_time() {
 	echo "rhca-test: expect page allocation failure" > /dev/kmsg
 	wild peer
 	wild process
+	wild tenant
 	while [ $SECONDS -lt $end ]; do
 		churn
 		churns=$((churns + 1))
@@ -124,7 +133,7 @@ calm_time() {
 	timeout -k 5 1800 "${command[@]}" > "$WORK/calm" 2>&1 &
 	pid=$!
 	# shellcheck disable=SC2046
-	LIMIT=1800 fuzz_run $(fuzz_peer --seed "$seed" --seconds "$calm" --busy)
+	LIMIT=1800 beside_tenants fuzz_run $(fuzz_peer --seed "$seed" --seconds "$calm" --busy)
 	wait $pid || status=$?
 	judge "hostile process" "$WORK/calm"
 	wait_check 60 "every object is gone" fuzz_objects_gone
@@ -133,6 +142,7 @@ calm_time() {
 # The run ends with a calm phase. There is at least one wild phase, even if the time is over.
 setup_pair 9000
 fuzz_setup_peer
+setup_tenants
 CPU_FLAPS=0
 for ((rounds = 0; ; rounds++)); do
 	seed=$((seed + 1))
