@@ -384,6 +384,7 @@ void rhca_sw_exit(void)
 	rhca_turn_lists_exit();
 	rhca_wheels_exit();
 	rhca_pool_exit();
+	rhca_qp_table_exit();
 	rhca_odp_lanes_exit();
 	rhca_flush_exit();
 }

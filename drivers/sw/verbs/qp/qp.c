@@ -23,6 +23,11 @@ static DEFINE_XARRAY_FLAGS(qp_table, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH |
 			    XA_FLAGS_ACCOUNT);
 static u32 next_number = FIRST_NUMBER;
 
+void rhca_qp_table_exit(void)
+{
+	xa_destroy(&qp_table);
+}
+
 /**
  * rhca_qp_get_handle - Get the QP of a handle
  * @handle: found under RCU, or NULL

@@ -174,6 +174,7 @@ struct rhca_verbs_qp *rhca_qp_get_gsi(struct rhca_port *port);
 struct rhca_verbs_qp *
 rhca_qp_get_mcast(const struct rhca_mcast_attachment *attachment);
 void rhca_qp_put(struct rhca_verbs_qp *qp);
+void rhca_qp_table_exit(void);
 
 int rhca_verbs_qp_create(struct rhca_qp *core, struct ib_qp_init_attr *init,
 			 struct ib_udata *udata);
