@@ -22,6 +22,8 @@ struct rhca_mlx5_ucontext {
 struct rhca_mlx5_pd {
 	struct ib_pd ibpd;	/* ib_core's part */
 	u32 number;		/* in the adapter */
+	/* the adapter holds a queue or key in it that cannot be destroyed any more */
+	bool has_leaked;
 };
 
 static inline struct rhca_mlx5_ucontext *

@@ -213,21 +213,23 @@ err_free:
 	return ret;
 }
 
-/* ib_core frees a CQ of the kernel regardless of errors */
+/*
+ * With a lost queue the CQ is lost too; an error would make ib_core keep it for ever. And ib_core
+ * frees a CQ of the kernel regardless of errors.
+ */
 int rhca_mlx5_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
-	struct rhca_mlx5 *hca = rhca_mlx5_of(ibcq->device);
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibcq->device);
 	struct rhca_mlx5_cq *cq = to_rhca_mlx5_cq(ibcq);
-	bool is_last = READ_ONCE(hca->has_leaked) || !udata;
+	bool is_last = cq->has_leaked || !udata;
 	int ret;
 
-	ret = is_last ? abandon(cq, hca->mdev) :
-			mlx5_core_destroy_cq(hca->mdev, &cq->hw);
+	ret = is_last ? abandon(cq, mdev) : mlx5_core_destroy_cq(mdev, &cq->hw);
 	if (ret)
 		return is_last ? 0 : ret;
 	mutex_destroy(&cq->resize_lock);
 	ib_umem_release(cq->unanswered);
-	free_memory(cq, hca->mdev);
+	free_memory(cq, mdev);
 	return 0;
 }
 

@@ -27,6 +27,7 @@ struct rhca_mlx5_cq {
 	u8 entry_bytes;		/* size of an entry, 64 or 128 */
 	bool real_time;		/* timestamps have the time of day, not the adapter's */
 	bool wants_stamps;	/* a process reads the timestamps in its entries */
+	bool has_leaked;	/* the adapter holds a queue with it, see struct rhca_mlx5_pd */
 	struct mutex resize_lock;	/* protects the entries in @buffer, and: */
 	u8 log_entries;		/* their number */
 	/*

@@ -48,11 +48,6 @@ struct rhca_mlx5 {
 	struct mlx5_flow_table *lag_demux;	/* receives from these ports */
 	struct mlx5_sq_bfreg doorbells;	/* UAR of the kernel's queues */
 	atomic_t key_variant;	/* low byte of the next memory key */
-	/*
-	 * it holds a queue or key that nobody destroys any more, nor what that uses: objects it
-	 * does not release are lost too then; ib_core would keep them for ever
-	 */
-	bool has_leaked;
 	u8 key_fence;		/* fence for a change of a key, MLX5_FENCE_MODE_* */
 	__be32 end_of_list;	/* key that ends a list of memory */
 	__be64 system_guid;	/* of the adapter, the same for its functions */

@@ -39,7 +39,6 @@ int rhca_mlx5_device_init(struct rhca_mlx5 *hca, struct ib_device *ibdev)
 
 	atomic_set(&hca->key_variant, 0);
 	hca->ibdev = ibdev;
-	hca->has_leaked = false;
 	hca->key_fence = key_fence_of(hca->mdev);
 	hca->end_of_list = rhca_mlx5_end_of_list(hca->mdev);
 	mutex_init(&hca->xrc_lock);

@@ -343,7 +343,7 @@ int rhca_mlx5_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	if (ret && mr->umem)
 		return ret;
 	if (ret)
-		WRITE_ONCE(hca->has_leaked, true);
+		to_rhca_mlx5_pd(ibmr->pd)->has_leaked = true;
 	if (mr->list.entries)
 		rhca_mlx5_key_list_free(&mr->list, hca->mdev->device);
 	ib_umem_release(mr->umem);
@@ -402,7 +402,7 @@ int rhca_mlx5_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	ret = answer_alloc_mw(udata);
 	/* There is no retry */
 	if (ret && rhca_mlx5_give_key_back(hca->mdev, ibmw->rkey))
-		WRITE_ONCE(hca->has_leaked, true);
+		to_rhca_mlx5_pd(ibmw->pd)->has_leaked = true;
 	return ret;
 }
 

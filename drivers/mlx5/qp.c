@@ -255,10 +255,24 @@ static void free_memory(struct rhca_mlx5_qp *qp)
 	free_records(qp);
 }
 
-/* The adapter holds a queue pair that cannot be destroyed any more: leak its memory */
-static void leak(struct rhca_mlx5_qp *qp)
+/*
+ * The adapter holds a queue pair that cannot be destroyed any more: leak its memory, and mark the
+ * objects it uses, which ib_core would otherwise keep for ever.
+ */
+static void leak(struct rhca_mlx5_qp *qp, const struct ib_qp_init_attr *init)
 {
-	WRITE_ONCE(rhca_mlx5_of(qp->base.ibqp.device)->has_leaked, true);
+	struct ib_pd *ibpd = qp->base.ibqp.pd;
+
+	if (ibpd)
+		to_rhca_mlx5_pd(ibpd)->has_leaked = true;
+	if (init->send_cq)
+		to_rhca_mlx5_cq(init->send_cq)->has_leaked = true;
+	if (init->recv_cq)
+		to_rhca_mlx5_cq(init->recv_cq)->has_leaked = true;
+	if (init->srq)
+		to_rhca_mlx5_srq(init->srq)->has_leaked = true;
+	if (init->xrcd)
+		to_rhca_mlx5_xrcd(init->xrcd)->has_leaked = true;
 	rhca_mlx5_buffer_leak(&qp->buffer);
 	kmemleak_not_leak(qp->uar);
 	free_records(qp);
@@ -292,7 +306,7 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 err_destroy:
 	rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
 	if (rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP, number)) {
-		leak(qp);
+		leak(qp, init);
 		return ret;
 	}
 err_free:
@@ -340,7 +354,7 @@ static void destroy_of_kernel(struct rhca_mlx5_qp *qp)
 	/* Waits for pollers that have found it, even if it could not be reset */
 	purge_completions(qp);
 	if (rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP, number))
-		leak(qp);
+		leak(qp, &qp->base.init);
 	else
 		free_memory(qp);
 }

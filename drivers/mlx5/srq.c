@@ -152,10 +152,16 @@ static void describe(struct rhca_mlx5_srq *srq,
 		       sizeof(struct mlx5_wqe_data_seg);
 }
 
-/* The adapter holds a queue: leak its memory */
+/* The adapter holds a queue: leak its memory and mark what it uses */
 static void leak(struct rhca_mlx5_srq *srq)
 {
-	WRITE_ONCE(rhca_mlx5_of(srq->ibsrq.device)->has_leaked, true);
+	struct ib_srq *ibsrq = &srq->ibsrq;
+
+	to_rhca_mlx5_pd(ibsrq->pd)->has_leaked = true;
+	if (is_xrc(srq)) {
+		to_rhca_mlx5_cq(ibsrq->ext.cq)->has_leaked = true;
+		to_rhca_mlx5_xrcd(ibsrq->ext.xrc.xrcd)->has_leaked = true;
+	}
 	rhca_mlx5_buffer_leak(&srq->buffer);
 	kvfree(srq->wr_id);
 }
@@ -235,7 +241,10 @@ int rhca_mlx5_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 	return 0;
 }
 
-/* Kernel users do not retry */
+/*
+ * With a lost queue pair the SRQ is lost too; an error would make ib_core keep it for ever. And
+ * kernel users do not retry.
+ */
 int rhca_mlx5_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct rhca_mlx5_srq *srq = to_rhca_mlx5_srq(ibsrq);
@@ -245,7 +254,7 @@ int rhca_mlx5_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 
 	ret = udata ? rhca_mlx5_destroy_hw_srq(hca->mdev, is_xrc(srq), number) :
 		      rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_RMP, number);
-	if (ret && udata && !READ_ONCE(hca->has_leaked))
+	if (ret && udata && !srq->has_leaked)
 		return ret;
 	rhca_mlx5_number_remove(&hca->srqs, &srq->numbered);
 	if (ret)

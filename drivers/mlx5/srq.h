@@ -20,6 +20,7 @@ struct rhca_mlx5_srq {
 	struct rhca_mlx5_buffer buffer;	/* its memory */
 	u32 num_entries;	/* a power of two; one of them stays free */
 	u32 max_sge;		/* of one request */
+	bool has_leaked;	/* the adapter holds a QP that uses it, see struct rhca_mlx5_pd */
 	/* Taken with interrupts off, since users post from interrupts, and inside the CQ's lock */
 	spinlock_t lock;	/* protects the rest, for the kernel's queues: */
 	struct mlx5_frag_buf_ctrl entries;	/* finds an entry */

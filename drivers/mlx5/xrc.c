@@ -33,10 +33,10 @@ static int free_xrcd(struct mlx5_core_dev *mdev, u32 number)
 
 int rhca_mlx5_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	const struct rhca_mlx5 *hca = rhca_mlx5_of(ibxrcd->device);
-	int ret = free_xrcd(hca->mdev, to_rhca_mlx5_xrcd(ibxrcd)->number);
+	const struct rhca_mlx5_xrcd *xrcd = to_rhca_mlx5_xrcd(ibxrcd);
+	int ret = free_xrcd(rhca_mlx5_mdev(ibxrcd->device), xrcd->number);
 
-	return READ_ONCE(hca->has_leaked) ? 0 : ret;
+	return xrcd->has_leaked ? 0 : ret;
 }
 
 static int create_srq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)

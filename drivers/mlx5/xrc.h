@@ -16,6 +16,7 @@ struct rhca_mlx5;
 struct rhca_mlx5_xrcd {
 	struct ib_xrcd ibxrcd;
 	u32 number;
+	bool has_leaked;	/* the adapter holds a queue in it, see struct rhca_mlx5_pd */
 };
 
 /*
