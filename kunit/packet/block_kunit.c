@@ -269,6 +269,9 @@ static void only_consecutive_packets_fit(struct kunit *test)
 
 	builder_setup(&b, test);
 	KUNIT_EXPECT_TRUE(test, add(&b, SEND_MIDDLE, MTU));
+	b.psn++;
+	KUNIT_EXPECT_FALSE_MSG(test, add(&b, SEND_MIDDLE, MTU), "PSN gap");
+	b.psn = (FIRST_PSN + 1) & 0xffffff;
 	KUNIT_EXPECT_FALSE_MSG(test, add(&b, SEND_LAST, MTU + 4), "longer");
 	b.psn = (FIRST_PSN + 1) & 0xffffff;
 	KUNIT_EXPECT_FALSE_MSG(test, add(&b, SEND_MIDDLE, MTU - 4),

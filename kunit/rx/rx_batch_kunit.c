@@ -33,6 +33,8 @@ static const struct id_case {
 	{ "GRO of packets without identification", 4, { 0, 1, 2, 3 }, { 0, 0, 0, 0 }, 0xf },
 	{ "GRO over a lost packet", 4, { 0, 1, 3, 4 }, { 0, 1, 3, 4 }, 0xf },
 	{ "GRO over a lost packet, segmented anew", 4, { 0, 1, 3, 4 }, { 0, 1, 2, 3 }, 0xf },
+	{ "GRO of two blocks of READ requests", 5, { 0, 16, 32, 48, 64 },
+	  { 0, 1, 2, 48, 49 }, 0x1f },
 	{ "a rule that changes", 5, { 0, 1, 2, 3, 4 }, { 0, 1, 2, 0, 0 }, 0x1f },
 	{ "GRO over lost packets of several QPs", 5, { 0, 40, 7, 90, 8 },
 	  { 0, 1, 3, 8, 9 }, 0x1f },

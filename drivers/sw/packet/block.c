@@ -108,6 +108,7 @@ bool rhca_block_fits(const struct rhca_block *block,
 	       block->num_pieces < RHCA_BLOCK_PIECES &&
 	       block->bytes + bytes <= RHCA_BLOCK_BYTES &&
 	       packet->udp_sport == block->udp_sport &&
+	       packet->ip_id == rhca_block_next_id(block) &&
 	       size_fits(block, packet, bytes);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_block_fits);

@@ -41,7 +41,7 @@ struct rhca_block {
 	struct rhca_piece pieces[RHCA_BLOCK_PIECES];	/* each has a reference to its page */
 };
 
-/* IPv4 identification of the next segment: READ requests have gaps between their PSNs */
+/* IPv4 identification of the next segment */
 static inline u16 rhca_block_next_id(const struct rhca_block *block)
 {
 	return block->ip_id + block->segments;

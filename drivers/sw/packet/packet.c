@@ -170,8 +170,8 @@ static u32 crc_of_network(const struct rhca_packet *packet)
  * @packet: BTH and extended headers are in place
  *
  * From here to rhca_packet_seal() or rhca_packet_drop() the rules between rhca_crc32_begin() and
- * rhca_crc32_end() hold. The IPv4 identification is the low bits of the PSN, unless the packet's
- * place in a block determines it.
+ * rhca_crc32_end() hold. The IPv4 identification is the low bits of the PSN, unless the place of
+ * a READ request or of a packet in a shared block determines it.
  */
 void rhca_packet_protect(struct rhca_packet *packet)
 {

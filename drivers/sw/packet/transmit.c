@@ -151,7 +151,8 @@ int rhca_tx_list_begin_packet(struct rhca_tx_list *tx,
 	if (joins_block(tx, more) &&
 	    rhca_packet_begin_segment(packet, tx->qp, tx->path, fields,
 				      payload_bytes)) {
-		if (tx->block.segments)
+		/* Those for several packets have gaps between their PSNs */
+		if (fields->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST && tx->block.segments)
 			packet->ip_id = rhca_block_next_id(&tx->block);
 		return 0;
 	}

@@ -269,8 +269,8 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rx_batch_find_handle);
 /*
  * How to restore the IPv4 identification of a segment, which its ICRC covers. Segmentation
  * increments it from the first one. GRO also keeps only the first, but merges packets with a
- * constant identification too, and before 6.10 packets with lost ones in between: the PSN tells how
- * many if all are of one QP, otherwise nothing does.
+ * constant identification too, and before 6.10 packets with lost ones in between and blocks that
+ * follow each other: the PSN tells how many if all are of one QP, otherwise nothing does.
  */
 enum id_rule { ID_BY_PLACE, ID_BY_PSN, ID_CONSTANT, NUM_ID_RULES };
 
@@ -323,6 +323,10 @@ static bool intact_by_rule(struct rhca_rx_batch *walk)
 		set_id(walk, rule);
 		if (rhca_rx_icrc_ok(&walk->rx)) {
 			walk->id_rule = rule;
+			/* Another block of READ requests may begin here: count on from its id */
+			if (rule == ID_BY_PSN)
+				walk->lost = rhca_psn_diff(walk->rx.psn, walk->first_psn) -
+					     walk->place;
 			return true;
 		}
 	}
