@@ -315,6 +315,19 @@ struct rhca_dev *rhca_dev_find_lag(const struct net_device *ndev)
 }
 
 /**
+ * rhca_dev_drop - Release a device's netdevs, and remove it in the background
+ * @dev: a device with a reference that keeps it registered, which the caller puts
+ *
+ * Context: RTNL held.
+ */
+void rhca_dev_drop(struct rhca_dev *dev)
+{
+	rhca_dev_release_netdevs(dev);
+	rhca_dev_claim(dev);
+	ib_unregister_device_queued(&dev->ibdev);
+}
+
+/**
  * rhca_dev_remove_netdev - Remove the device on a netdev that is being unregistered
  * @ndev: the netdev
  *
@@ -331,9 +344,7 @@ void rhca_dev_remove_netdev(struct net_device *ndev)
 	found = rhca_dev_find(ndev);
 	if (!found)
 		return;
-	rhca_dev_release_netdevs(found);
-	rhca_dev_claim(found);
-	ib_unregister_device_queued(&found->ibdev);
+	rhca_dev_drop(found);
 	ib_device_put(&found->ibdev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove_netdev);

@@ -26,6 +26,7 @@ struct rhca_dev *rhca_dev_find_lag(const struct net_device *ndev);
 void rhca_dev_plugged(struct rhca_dev *dev);
 void rhca_dev_unplugged(struct rhca_dev *dev);
 bool rhca_dev_remove_later(struct rhca_dev *dev);
+void rhca_dev_drop(struct rhca_dev *dev);
 void rhca_dev_remove_netdev(struct net_device *ndev);
 void rhca_dev_remove_offer(const struct rhca_offer *offer,
 			   void (*before)(struct rhca_dev *dev));

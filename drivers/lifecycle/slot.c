@@ -115,15 +115,24 @@ bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag)
 	return was;
 }
 
-/* Start a pass over netdevs: kick those that were to be looked at later. May sleep. */
-void rhca_slot_begin_pass(void)
+/*
+ * Start a pass over netdevs: kick those that were to be looked at later. @missed: those with a
+ * missed rule as well, which is due again, as a device that may have been in its way was removed.
+ * May sleep.
+ */
+void rhca_slot_begin_pass(bool missed)
 {
+	const unsigned int now = RHCA_SLOT_LATER | (missed ? RHCA_SLOT_RULE_MISSED : 0);
 	struct rhca_slot *slot;
 
 	mutex_lock(&rhca_slots_mutex);
-	list_for_each_entry(slot, &rhca_slots, entry)
-		if (slot->flags & RHCA_SLOT_LATER)
-			slot->flags = (slot->flags & ~RHCA_SLOT_LATER) | RHCA_SLOT_KICKED;
+	list_for_each_entry(slot, &rhca_slots, entry) {
+		if (!(slot->flags & now))
+			continue;
+		if (slot->flags & now & RHCA_SLOT_RULE_MISSED)
+			slot->flags |= RHCA_SLOT_RULE_DUE;
+		slot->flags = (slot->flags & ~now) | RHCA_SLOT_KICKED;
+	}
 	mutex_unlock(&rhca_slots_mutex);
 }
 

@@ -113,7 +113,7 @@ void rhca_slot_end_pair(struct rhca_slot *first);
 int rhca_slot_set(const struct net_device *ndev, unsigned int flags, bool on);
 bool rhca_slot_is_set(const struct net_device *ndev, unsigned int flags);
 bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag);
-void rhca_slot_begin_pass(void);
+void rhca_slot_begin_pass(bool missed);
 struct net_device *rhca_slot_take_kicked(void);
 bool rhca_slot_is_unwanted(const struct net_device *ndev);
 void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,

@@ -226,7 +226,7 @@ bool rhca_slot_drop_orphan(struct net_device *ndev)
 	is_orphan = dev && !rhca_dev_netdevs_stay(dev);
 	if (is_orphan) {
 		rhca_slot_save(dev);
-		rhca_dev_remove_netdev(ndev);
+		rhca_dev_drop(dev);
 	}
 	rtnl_unlock();
 	if (dev)

@@ -200,11 +200,15 @@ static void decide(struct net_device *ndev, enum rhca_wish asked,
 	trace_rhca_slot_decide(ndev->name, f, d);
 }
 
-/* Then the netdev is free for what it should have here, for which a rule may still be due */
+static bool orphan_dropped;	/* since the last pass; only used in act() */
+
+/* Then its netdevs are free for what they should have, also by rules that it was in the way of */
 static void drop_orphan(struct net_device *ndev)
 {
-	if (rhca_slot_drop_orphan(ndev))
-		rhca_slot_kick(NULL);
+	if (!rhca_slot_drop_orphan(ndev))
+		return;
+	orphan_dropped = true;
+	rhca_slot_kick(NULL);
 }
 
 static void apply(struct net_device *ndev)
@@ -270,7 +274,8 @@ static void act(struct work_struct *work)
 	struct net_device *ndev;
 
 	next_look = MAX_JIFFY_OFFSET;
-	rhca_slot_begin_pass();
+	rhca_slot_begin_pass(orphan_dropped);
+	orphan_dropped = false;
 	if (atomic_xchg(&all_kicked, 0))
 		note_kicks();
 	while (READ_ONCE(running) && (ndev = rhca_slot_take_kicked())) {
