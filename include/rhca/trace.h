@@ -477,7 +477,8 @@ TRACE_EVENT(rhca_cwnd,
  * @reads: READs and atomics in flight
  * @max_reads: how many may be
  *
- * If neither is at its limit, the peer has granted no credit: it has no receive request.
+ * If neither is at its limit, or the request is a SEND and only READs are, the peer has granted no
+ * credit: it has no receive request. A request with a fence waits without this event.
  */
 TRACE_EVENT(rhca_window,
 	TP_PROTO(const char *dev, u32 qpn, u32 psn, u32 in_flight, u32 packets,

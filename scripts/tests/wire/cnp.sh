@@ -42,7 +42,7 @@ check "rp_byte_reset is in units of 64 bytes, as adapters have it" 32767 "$(cat 
 for what in "np_cnp_dscp 64 48" "np_cnp_prio 8 6" "rp_gd 9 11" "rp_threshold 0 1" "rp_min_rate 0 10" \
 	"enable 2 1" "rp_dce_tcp_g 1024 1008" "rp_max_rate -1 0" "rp_ai_rate x 5"; do
 	read -r name bad default <<< "$what"
-	echo "$bad" 2> /dev/null > "$cc/$name" && fail "$name accepts $bad" || pass "$name does not take $bad"
+	echo "$bad" 2> /dev/null > "$cc/$name" && fail "$name accepts $bad" || pass "$name refuses $bad"
 	check "$name is unchanged" "$default" "$(cat "$cc/$name")"
 done
 finish
