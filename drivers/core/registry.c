@@ -322,6 +322,7 @@ struct rhca_dev *rhca_dev_find_lag(const struct net_device *ndev)
  */
 void rhca_dev_drop(struct rhca_dev *dev)
 {
+	ASSERT_RTNL();
 	rhca_dev_release_netdevs(dev);
 	rhca_dev_claim(dev);
 	ib_unregister_device_queued(&dev->ibdev);

@@ -32,8 +32,8 @@ enum rhca_slot_flag {
 	RHCA_SLOT_LAG_FAILED	= BIT(3),
 	RHCA_SLOT_RULE_DUE	= BIT(4),	/* of netdevs=: the netdev is new or renamed */
 	/*
-	 * A rule matched while there was still another device. If that was a pair that ends, the
-	 * rule is due
+	 * A rule matched while there was still another device. If that was a pair that ends, or is
+	 * dropped as an orphan, the rule is due
 	 */
 	RHCA_SLOT_RULE_MISSED	= BIT(5),
 	RHCA_SLOT_KICKED	= BIT(6),	/* an event occurred: look at it */
