@@ -476,16 +476,17 @@ TRACE_EVENT(rhca_cwnd,
  * @packets: congestion window
  * @reads: READs and atomics in flight
  * @max_reads: how many may be
+ * @why: "window" or "reads" are at their limit; "credit": the peer has no receive request for it
  *
- * If neither is at its limit, or the request is a SEND and only READs are, the peer has granted no
- * credit: it has no receive request. A request with a fence waits without this event.
+ * A request with a fence waits without this event.
  */
 TRACE_EVENT(rhca_window,
 	TP_PROTO(const char *dev, u32 qpn, u32 psn, u32 in_flight, u32 packets,
-		 u32 reads, u32 max_reads),
-	TP_ARGS(dev, qpn, psn, in_flight, packets, reads, max_reads),
+		 u32 reads, u32 max_reads, const char *why),
+	TP_ARGS(dev, qpn, psn, in_flight, packets, reads, max_reads, why),
 	TP_STRUCT__entry(
 		RHCA_TRACE_QP_ENTRY
+		__array(char, why, RHCA_TRACE_NAME)
 		__field(u32, psn)
 		__field(u32, in_flight)
 		__field(u32, packets)
@@ -499,10 +500,11 @@ TRACE_EVENT(rhca_window,
 		__entry->packets = packets;
 		__entry->reads = reads;
 		__entry->max_reads = max_reads;
+		strscpy(__entry->why, why, RHCA_TRACE_NAME);
 	),
-	TP_printk("dev=%s qpn=%u psn=%u in_flight=%u of %u reads=%u of %u",
+	TP_printk("dev=%s qpn=%u psn=%u in_flight=%u of %u reads=%u of %u why=%s",
 		  __entry->dev, __entry->qpn, __entry->psn, __entry->in_flight,
-		  __entry->packets, __entry->reads, __entry->max_reads)
+		  __entry->packets, __entry->reads, __entry->max_reads, __entry->why)
 );
 
 /**

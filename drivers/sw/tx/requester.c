@@ -142,13 +142,16 @@ static void add_to_shared(struct rhca_sw_qp *qp, struct rhca_packet *packet,
 	rhca_block_sent(&qp->send.backoff, 1);
 }
 
-static enum step wait_for_peer(struct rhca_sw_qp *qp)
+static enum step wait_for_peer(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 {
 	const struct rhca_requester *send = &qp->send;
+	u32 in_flight = rhca_requester_in_flight(send);
 
 	trace_rhca_window(rhca_qp_dev_name(&qp->base), qp->base.number, send->next_psn,
-			  rhca_requester_in_flight(send), send->cwnd.packets,
-			  send->reads_in_flight, READ_ONCE(qp->base.attr.max_rd_atomic));
+			  in_flight, send->cwnd.packets, send->reads_in_flight,
+			  READ_ONCE(qp->base.attr.max_rd_atomic),
+			  in_flight >= send->cwnd.packets ? "window" :
+			  rhca_wqe_is_read(wqe) ? "reads" : "credit");
 	return STEP_WAIT;
 }
 
@@ -173,7 +176,7 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 		rhca_wqe_number(qp, wqe);
 	}
 	if (!rhca_requester_window_open(qp, wqe))
-		return wait_for_peer(qp);
+		return wait_for_peer(qp, wqe);
 	if (tx->path != path)
 		rhca_tx_list_set_path(tx, path);
 	rhca_segment_plan(qp, wqe, &seg);

@@ -12,7 +12,7 @@
 
 . "$(dirname "$0")/../lib/lib.sh"
 only_ours
-need tc
+need tc ib_read_bw
 
 TRACING=/sys/kernel/tracing
 [ -e $TRACING/events ] || mount -t tracefs tracefs $TRACING 2> /dev/null ||
@@ -58,12 +58,16 @@ fired rhca_netdev "netdev=$IF_A what=\"asked for\" error=-" "why there is none"
 # shellcheck disable=SC2086
 switch 1 $often
 LIMIT=60 python ops.py "$DEV_A" "$ia" "$DEV_B" "$ib" --types RC --quick --label "traced "
+pair reads tcp:18700 "ib_read_bw -d $DEV_A -x $ia -p 18700 -F -n 64 -s 64 -o 1 -l 16" \
+	"ib_read_bw -d $DEV_B -x $ib -p 18700 -F -n 64 -s 64 -o 1 -l 16 $IP4_A"
 # shellcheck disable=SC2086
 switch 0 $often
 fired rhca_tx "dev=$DEV_A .*netdev=$IF_A result=0"
 fired rhca_rx "netdev=$IF_B .*encap=v2-ipv4"
 fired rhca_turn ".*requester IDLE->RUNNING .*kicks=POST" "a post"
 fired rhca_turn ".*responder" "responses"
+fired rhca_window ".*why=credit" "no receive request"
+fired rhca_window "dev=$DEV_B .*reads=1 of 1 why=reads" "a READ is unanswered"
 fired rhca_qp_state "dev=$DEV_A .*RTR->RTS by=modify_qp"
 echo > $TRACING/trace
 
@@ -77,7 +81,7 @@ fired rhca_tx "dev=$DEV_A .*result=1" "refused"
 check "and the filter lets nothing else through" 0 "$(lines rhca_tx '.*result=0')"
 fired rhca_retransmit "dev=$DEV_A .*cause=\"local queue\""
 fired rhca_cwnd "dev=$DEV_A"
-fired rhca_window "dev=$DEV_A .* in_flight=\([0-9]*\) of \1 " "the congestion window is full"
+fired rhca_window "dev=$DEV_A .* in_flight=\([0-9]*\) of \1 .*why=window" "the congestion window is full"
 switch 0 rhca_tx rhca_window
 echo 0 > $TRACING/events/rhca/rhca_tx/filter
 echo > $TRACING/trace
