@@ -157,6 +157,29 @@ static void mads_of_a_list_go_to_the_port_of_each(struct kunit *test)
 	}
 }
 
+/* 14.2.5.6: until all of the 16 bits are 1 */
+static void violations_saturate(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UD, &spec, IB_QPS_RTR);
+	struct rhca_port *port = test_port(hca);
+	const __be32 deth[2] = {};
+	struct test_packet p = {
+		.bth = { .opcode = UD_SEND_ONLY, .dest_qpn = qp->qp_num },
+		.extended = deth, .extended_bytes = sizeof(deth),
+	};
+
+	atomic_set(&port->qkey_violations, U16_MAX);
+	atomic_set(&port->pkey_violations, U16_MAX);
+	test_receive(hca, &p);
+	p.bth.pkey = 0x1234;
+	test_receive(hca, &p);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_RX_DROPPED_BAD_QKEY), 1);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_RX_DROPPED_BAD_PKEY), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&port->qkey_violations), U16_MAX);
+	KUNIT_EXPECT_EQ(test, atomic_read(&port->pkey_violations), U16_MAX);
+}
+
 /* --- the way out ------------------------------------------------------------ */
 
 /* The peer's address, reached by a port of ours */
@@ -216,5 +239,6 @@ TEST_SUITE(rhca_admission,
 	   KUNIT_CASE_PARAM(routed_address_is_taken_from_any_netdev, link_gen_params),
 	   KUNIT_CASE(packet_to_no_qp_counts_where_it_arrives),
 	   KUNIT_CASE(mads_of_a_list_go_to_the_port_of_each),
+	   KUNIT_CASE(violations_saturate),
 	   KUNIT_CASE(datagram_leaves_by_the_port_of_its_qp),
 	   KUNIT_CASE(connection_leaves_by_the_port_of_its_qp));

@@ -232,8 +232,8 @@ static int query_port(struct ib_device *ibdev, u32 port_num,
 	attr->max_vl_num = 1;
 	attr->ip_gids = true;
 	attr->port_cap_flags = IB_UVERBS_PCF_CM_SUP;
-	attr->bad_pkey_cntr = min(atomic_read(&port->pkey_violations), 0xffff);
-	attr->qkey_viol_cntr = min(atomic_read(&port->qkey_violations), 0xffff);
+	attr->bad_pkey_cntr = atomic_read(&port->pkey_violations);
+	attr->qkey_viol_cntr = atomic_read(&port->qkey_violations);
 	if (ndev)
 		ret = ib_get_eth_speed(ibdev, port_num, &attr->active_speed,
 				       &attr->active_width);

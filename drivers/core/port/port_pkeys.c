@@ -218,7 +218,7 @@ void rhca_pkey_violated(struct rhca_port *port,
 	struct rhca_pkeys *pkeys = &port->pkeys;
 	unsigned long due;
 
-	atomic_inc(&port->pkey_violations);
+	atomic_add_unless(&port->pkey_violations, 1, U16_MAX);
 	if (test_bit(0, &pkeys->reporting) ||
 	    test_and_set_bit_lock(0, &pkeys->reporting))
 		return;

@@ -27,7 +27,7 @@ static enum rhca_request_status check_qkey(struct rhca_sw_qp *qp,
 	deth = rhca_rx_header(rx, RHCA_HDR_DETH);
 	if (be32_to_cpu(deth->qkey) == READ_ONCE(qp->base.attr.qkey))
 		return RHCA_PASS;
-	atomic_inc(&rx->port->qkey_violations);
+	atomic_add_unless(&rx->port->qkey_violations, 1, U16_MAX);
 	return drop(qp, rx, RHCA_RX_DROPPED_BAD_QKEY);
 }
 
