@@ -224,6 +224,6 @@ void rhca_pkey_violated(struct rhca_port *port,
 		return;
 	pkeys->violation = *violation;
 	due = pkeys->reported + REPORT_PAUSE;
-	schedule_delayed_work(&pkeys->report, time_before(jiffies, due) ?
+	schedule_delayed_work(&pkeys->report, time_in_range(jiffies, pkeys->reported, due) ?
 			      due - jiffies : 0);
 }
