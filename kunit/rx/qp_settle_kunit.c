@@ -3,13 +3,16 @@
  * Verbs that run during a pass of the data path: the test plays the pass and holds the lock of one
  * half, while another processor calls the verb.
  */
+#include <kunit/static_stub.h>
 #include <linux/completion.h>
 #include <linux/workqueue.h>
 
 #include "lib/hca.h"
 #include "sw/verbs/queue/cq.h"
+#include "sw/packet/parse.h"
 #include "sw/rx/answer.h"
 #include "sw/qp/qp.h"
+#include "sw/rx/receive.h"
 #include "sw/rx/respond_turn.h"
 
 #define FIRST_PSN	7
@@ -285,7 +288,80 @@ static void slot_completion_and_state_come_in_order(struct kunit *test)
 			c->status == IB_WC_SUCCESS ? IB_QPS_RTS : IB_QPS_ERR);
 }
 
+/* --- packets of a QP's previous connection ------------------------------------------ */
+
+static const struct late_case {
+	const char *desc;
+	struct test_packet packet;
+	bool in_list;			/* arrives twice, in a list */
+} late_cases[] = {
+	{ "request", { .bth = { .opcode = SEND_ONLY, .psn = FIRST_PSN } } },
+	{ "request in a list", { .bth = { .opcode = SEND_ONLY, .psn = FIRST_PSN } }, true },
+	{ "response",
+	  { .bth.opcode = ACKNOWLEDGE, .extended = ack, .extended_bytes = sizeof(ack) } },
+	{ "response in a list",
+	  { .bth.opcode = ACKNOWLEDGE, .extended = ack, .extended_bytes = sizeof(ack) }, true },
+};
+KUNIT_ARRAY_PARAM_DESC(late, late_cases, desc);
+
+static struct remote *reuser;
+
+/* With another peer, by the same PSNs; either half has a request that a packet could complete */
+static int reconnect(struct ib_qp *qp)
+{
+	static const struct ib_send_wr send = {
+		.opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
+	};
+	static const struct ib_recv_wr recv;
+	int ret = test_qp_move(qp, IB_QPS_RESET);
+	enum ib_qp_state state;
+	struct ib_qp_attr attr;
+	int mask;
+
+	for (state = IB_QPS_INIT; !ret && state <= IB_QPS_RTS; state++) {
+		test_qp_attr(reuser->hca, qp, &plain, state, &attr, &mask);
+		attr.ah_attr.grh.dgid.raw[15] ^= 1;
+		ret = ib_modify_qp(qp, &attr, mask);
+	}
+	return ret ?: ib_post_recv(qp, &recv, NULL) ?: ib_post_send(qp, &send, NULL);
+}
+
+/* The packet was admitted, but the lock of its half is not held yet */
+static bool reconnected_meanwhile(const struct rhca_rx *rx)
+{
+	call_remotely(reuser);
+	spin_until(completion_done(&reuser->returned), LONG_MS);
+	return true;
+}
+
+static void new_connection_gets_no_packets_of_the_old_one(struct kunit *test)
+{
+	const struct late_case *c = test->param_value;
+	struct remote remote = { .verb = reconnect, .packet = c->packet };
+	struct ib_wc wc;
+	LIST_HEAD(list);
+	int i;
+
+	set_up(test, &remote, IB_QPT_RC);
+	reuser = &remote;
+	remote.packet.bth.dest_qpn = remote.qp->qp_num;
+	kunit_activate_static_stub(test, rhca_rx_icrc_ok, reconnected_meanwhile);
+	for (i = 0; c->in_list && i < 2; i++)
+		list_add(&test_packet_on(remote.hca, &remote.packet, remote.hca->ndev[0])->list,
+			 &list);
+	if (c->in_list)
+		rhca_receive_list(&list, RHCA_V1);
+	else
+		test_receive(remote.hca, &remote.packet);
+	kunit_deactivate_static_stub(test, rhca_rx_icrc_ok);
+	wait_until_done(&remote);
+	KUNIT_EXPECT_EQ(test, remote.result, 0);
+	KUNIT_EXPECT_FALSE(test, test_poll(remote.hca, &wc));
+	KUNIT_EXPECT_EQ(test, test_count(remote.hca, RHCA_RX_DROPPED_NOT_FOR_US), 1 + c->in_list);
+}
+
 TEST_SUITE(rhca_sw_qp_settle,
 	   KUNIT_CASE_PARAM(completed_message_is_acknowledged, end_gen_params),
 	   KUNIT_CASE_PARAM(query_shows_errors_that_were_polled, error_gen_params),
-	   KUNIT_CASE_PARAM(slot_completion_and_state_come_in_order, failure_gen_params));
+	   KUNIT_CASE_PARAM(slot_completion_and_state_come_in_order, failure_gen_params),
+	   KUNIT_CASE_PARAM(new_connection_gets_no_packets_of_the_old_one, late_gen_params));

@@ -105,7 +105,7 @@ enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
 
 	rx->skb = skb;
 	rx->has_network_crc = false;
-	rx->admitted_to = NULL;
+	rx->admitted_by = NULL;
 	rx->bth_offset = network;
 	if (skb->len < bth_end + RHCA_ICRC_BYTES)
 		return RHCA_PARSE_TRUNCATED;

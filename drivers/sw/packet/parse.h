@@ -10,7 +10,7 @@
 #include "wire/headers.h"
 #include "wire/opcode.h"
 
-struct rhca_verbs_qp;
+struct rhca_path;
 
 #define RHCA_MAX_HEADER_BYTES	(RHCA_MAX_NETWORK_BYTES + RHCA_MAX_HDR_BYTES)
 
@@ -35,8 +35,8 @@ struct rhca_rx {
 	unsigned int payload_bytes;	/* without padding */
 	unsigned int icrc_offset;	/* as checked, even if a local sender changes the packet */
 	bool in_place;		/* its payload is already copied, see early_copy.c */
-	/* Connected QP to which earlier packets of its block were admitted, or NULL */
-	const struct rhca_verbs_qp *admitted_to;
+	/* Path that admitted it, or earlier packets of its block, to a connected QP, or NULL */
+	const struct rhca_path *admitted_by;
 	struct rhca_port *port;		/* port that received it */
 	int ifindex;		/* netdev it arrived on, even if enslaved to a VRF */
 	u16 pkey_index;		/* matching entry of the port's table; QP1 only, else 0 */

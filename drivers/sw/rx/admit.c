@@ -137,7 +137,7 @@ struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx,
 	u32 number = rhca_bth_dest_qpn(rx->bth);
 	struct rhca_verbs_qp *qp;
 
-	rx->admitted_to = NULL;
+	rx->admitted_by = NULL;
 	if (number == RHCA_GSI_QPN)
 		return find_gsi(rx);
 	qp = rhca_qp_get_handle(handle);
@@ -156,7 +156,7 @@ static const u8 transport_of_type[IB_QPT_UD + 1] = {
 };
 
 /* A connected QP accepts only its peer's packets, on the netdev of its own GID: 9.6.1.5 */
-static bool from_peer(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx)
+static bool from_peer(const struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
 	const struct rhca_path *path = rcu_dereference(qp->path);
 	const struct rhca_flow *flow;
@@ -164,10 +164,12 @@ static bool from_peer(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx)
 	if (!path)
 		return false;
 	flow = &path->address.flow;
-	return flow->encap == rx->flow.encap &&
-	       rhca_gid_equal(&flow->sgid, &rx->flow.dgid) &&
-	       rhca_gid_equal(&flow->dgid, &rx->flow.sgid) &&
-	       rhca_rx_arrived_on(rx, path->address.ifindex);
+	if (flow->encap == rx->flow.encap &&
+	    rhca_gid_equal(&flow->sgid, &rx->flow.dgid) &&
+	    rhca_gid_equal(&flow->dgid, &rx->flow.sgid) &&
+	    rhca_rx_arrived_on(rx, path->address.ifindex))
+		rx->admitted_by = path;
+	return rx->admitted_by;
 }
 
 /* Is the destination QPN the multicast QPN, 9.6.1.1? */
@@ -194,7 +196,7 @@ static __always_inline bool for_us(const struct rhca_verbs_qp *qp, struct rhca_r
 {
 	const struct net_device *ndev;
 
-	if (rx->admitted_to == qp)
+	if (rx->admitted_by)
 		return true;
 	ndev = rcu_dereference(rx->port->ndev);
 	if (!ndev || !net_eq(dev_net(ndev), dev_net(rx->skb->dev)))
@@ -205,10 +207,7 @@ static __always_inline bool for_us(const struct rhca_verbs_qp *qp, struct rhca_r
 	if (rhca_is_datagram(qp))
 		return rhca_rx_to_group(rx) ||
 		       (!rhca_gid_is_multicast(&rx->flow.dgid) && to_port(rx));
-	if (!from_peer(qp, rx))
-		return false;
-	rx->admitted_to = qp;
-	return true;
+	return from_peer(qp, rx);
 }
 
 /* 10.9.3; QP1 accepts every partition of the port */

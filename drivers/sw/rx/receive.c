@@ -121,6 +121,20 @@ static bool passes_unlocked_checks(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 	return true;
 }
 
+/*
+ * Is a packet that was admitted without a lock still for this connection, now that its half's lock
+ * is held? Until then modify_qp may have connected the QP to another peer; from now on it cannot
+ * get it to a state that receives.
+ */
+static bool still_admitted(struct rhca_sw_qp *qp, struct rhca_rx *rx)
+{
+	/* A path that this RCU read section has seen is not freed, so no other has its address */
+	if (likely(rcu_access_pointer(qp->base.path) == rx->admitted_by))
+		return true;
+	rx->admitted_by = NULL;
+	return rhca_rx_admissible(&qp->base, rx);
+}
+
 /* The checks that passes_unlocked_checks() left, with the half's lock held */
 static __always_inline bool passes_locked_checks(struct rhca_sw_qp *qp, struct rhca_rx *rx,
 						 struct rhca_rx_batch *walk)
@@ -142,7 +156,7 @@ static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
 
 	if (rx->flags & RHCA_OP_RESPONSE) {
 		spin_lock(&qp->send.lock);
-		if (passes_locked_checks(qp, rx, NULL)) {
+		if (still_admitted(qp, rx) && passes_locked_checks(qp, rx, NULL)) {
 			rhca_completer_receive(qp, rx, &batch);
 			rhca_send_kick_locked(qp, RHCA_KICK_ACK, &batch);
 		}
@@ -150,7 +164,7 @@ static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
 		spin_unlock(&qp->send.lock);
 	} else {
 		spin_lock(&qp->recv.lock);
-		if (passes_locked_checks(qp, rx, NULL)) {
+		if (still_admitted(qp, rx) && passes_locked_checks(qp, rx, NULL)) {
 			rhca_responder_take(qp, rx, &batch);
 			rhca_responder_continue(qp, &batch);
 		}
@@ -315,12 +329,13 @@ static bool next_of_half(struct rhca_rx_batch *walk, struct rhca_verbs_qp *qp)
 static void take_responses(struct rhca_sw_qp *qp, struct rhca_rx_batch *walk,
 			   struct rhca_batch *batch)
 {
+	bool more;
+
 	spin_lock(&qp->send.lock);
 	swap(qp->send.held, walk->answers.held);
-	do {
+	for (more = still_admitted(qp, &walk->rx); more; more = next_of_half(walk, &qp->base))
 		if (passes_locked_checks(qp, &walk->rx, walk))
 			rhca_completer_receive(qp, &walk->rx, batch);
-	} while (next_of_half(walk, &qp->base));
 	rhca_send_kick_locked(qp, RHCA_KICK_ACK, batch);
 	spin_unlock(&qp->send.lock);
 }
@@ -329,16 +344,16 @@ static void take_requests(struct rhca_sw_qp *qp, struct rhca_rx_batch *walk,
 			  struct rhca_batch *batch)
 {
 	struct rhca_wc_list received __uninitialized;
+	bool more;
 
 	received.num = 0;
 	received.solicited = 0;
 	batch->received = &received;
 	spin_lock(&qp->recv.lock);
 	swap(qp->recv.held, walk->answers.held);
-	do {
+	for (more = still_admitted(qp, &walk->rx); more; more = next_of_half(walk, &qp->base))
 		if (passes_locked_checks(qp, &walk->rx, walk))
 			rhca_responder_take(qp, &walk->rx, batch);
-	} while (next_of_half(walk, &qp->base));
 	rhca_responder_show(qp, batch);
 	batch->received = NULL;
 	if (walk->parsed || rhca_shared_packets(&walk->answers))
