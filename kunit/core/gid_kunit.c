@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which of a port's GIDs a packet names. */
 #include <linux/etherdevice.h>
+#include <net/l3mdev.h>
 #include <net/net_namespace.h>
 
 #include "core/port/port.h"
-#include "lib/packet.h"
+#include "lib/hca.h"
 
 #define PORT_IFINDEX	7
 #define VLAN_IFINDEX	8
@@ -53,7 +54,7 @@ static void gid_exit(struct kunit *test)
 		free_netdev(rcu_dereference_protected(port->ndev, true));
 }
 
-static const struct net other_net;
+static struct net other_net;
 
 static const struct find_case {
 	const char *desc;
@@ -61,7 +62,7 @@ static const struct find_case {
 	enum ib_gid_type type;
 	int ifindex;
 	int index;
-	const struct net *net;	/* NULL: init_net */
+	struct net *net;	/* NULL: init_net */
 } find_cases[] = {
 	{ "v1",			&gid_a, IB_GID_TYPE_ROCE, 0, 0 },
 	{ "v2",			&gid_a, IB_GID_TYPE_ROCE_UDP_ENCAP, 0, 1 },
@@ -130,7 +131,29 @@ static void gid_is_found_after_a_hole_until_it_is_deleted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(port, &query), 0);
 }
 
+/* Two VRFs may have the same addresses */
+static void gid_is_found_in_its_l3_domain(struct kunit *test)
+{
+	static const struct l3mdev_ops ops;
+	struct net_device *vrf = test_netdev(test, 1);
+	struct rhca_gid_entry entry = v1_entry;
+	struct rhca_gid_query query = v1_query;
+	struct rhca_port *port = test->priv;
+
+	vrf->l3mdev_ops = &ops;
+	vrf->priv_flags |= IFF_L3MDEV_MASTER;
+	entry.ifindex = vrf->ifindex;
+	rhca_gid_table_set(&port->gids, 0, &entry);
+	entry.ifindex = init_net.loopback_dev->ifindex;
+	rhca_gid_table_set(&port->gids, 2, &entry);
+	query.domain_of = vrf->ifindex;
+	KUNIT_EXPECT_EQ(test, find(port, &query), 0);
+	query.domain_of = entry.ifindex;
+	KUNIT_EXPECT_EQ(test, find(port, &query), 2);
+}
+
 TEST_SUITE_WITH(rhca_gid, gid_init, gid_exit,
 		KUNIT_CASE_PARAM(gid_is_found_by_value_type_and_netdev, find_gen_params),
+		KUNIT_CASE(gid_is_found_in_its_l3_domain),
 		KUNIT_CASE(gid_of_a_port_without_netdev_is_not_found),
 		KUNIT_CASE(gid_is_found_after_a_hole_until_it_is_deleted));

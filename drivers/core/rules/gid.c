@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The GID table that packets are matched with. Independent of ports; gid_verbs.c fills it. */
 #include <linux/string.h>
+#include <net/l3mdev.h>
 #include <rhca/compat.h>
 
 #include "core/rules/gid.h"
@@ -31,23 +32,66 @@ static struct rhca_gid_entry get_entry(struct rhca_gid_table *table, u16 index)
 	return entry;
 }
 
-static bool entry_matches(const struct rhca_gid_entry *entry,
-			  const struct rhca_gid_query *query)
+/* Are two netdevs in the same VRF, or none? @a, @b: their indices */
+bool rhca_same_l3_domain(struct net *net, int a, int b)
+{
+	return l3mdev_master_ifindex_by_index(net, a) ==
+	       l3mdev_master_ifindex_by_index(net, b);
+}
+
+static __always_inline bool entry_matches(const struct rhca_gid_entry *entry,
+					  const struct rhca_gid_query *query)
 {
 	return entry->type == query->type &&
-	       (!query->ifindex || entry->ifindex == query->ifindex) &&
 	       !memcmp(&entry->gid, query->gid, sizeof(entry->gid));
 }
 
-static int find_entry(const struct rhca_gid_table *table,
-		      const struct rhca_gid_query *query)
+static int find_on_netdev(const struct rhca_gid_table *table,
+			  const struct rhca_gid_query *query)
 {
 	int i;
 
 	for (i = 0; i < table->end; i++)
-		if (entry_matches(&table->entry[i], query))
+		if (entry_matches(&table->entry[i], query) &&
+		    table->entry[i].ifindex == query->ifindex)
 			return i;
 	return -ENOENT;
+}
+
+static int find_in_domain(const struct rhca_gid_table *table,
+			  const struct rhca_gid_query *query)
+{
+	int i;
+
+	for (i = 0; i < table->end; i++)
+		if (entry_matches(&table->entry[i], query) &&
+		    (!query->domain_of ||
+		     rhca_same_l3_domain(query->net, table->entry[i].ifindex,
+					 query->domain_of)))
+			return i;
+	return -ENOENT;
+}
+
+static __always_inline int find(struct rhca_gid_table *table,
+				const struct rhca_gid_query *query,
+				int (*search)(const struct rhca_gid_table *table,
+					      const struct rhca_gid_query *query))
+{
+	unsigned int seq;
+	int index;
+
+	do {
+		seq = read_seqbegin(&table->lock);
+		index = search(table, query);
+	} while (read_seqretry(&table->lock, seq));
+	return index;
+}
+
+/* Rare: its calls must not cost the other search its registers */
+static noinline int find_widely(struct rhca_gid_table *table,
+				const struct rhca_gid_query *query)
+{
+	return find(table, query, find_in_domain);
 }
 
 /*
@@ -57,14 +101,8 @@ static int find_entry(const struct rhca_gid_table *table,
 int rhca_gid_find(struct rhca_gid_table *table,
 		  const struct rhca_gid_query *query)
 {
-	unsigned int seq;
-	int index;
-
-	do {
-		seq = read_seqbegin(&table->lock);
-		index = find_entry(table, query);
-	} while (read_seqretry(&table->lock, seq));
-	return index;
+	return query->ifindex ? find(table, query, find_on_netdev) :
+				find_widely(table, query);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_find);
 

@@ -33,16 +33,18 @@ struct rhca_gid_table {
 
 /* A packet's destination */
 struct rhca_gid_query {
-	const struct net *net;		/* namespace it arrived in */
+	struct net *net;		/* namespace it arrived in */
 	const union ib_gid *gid;	/* destination GID */
 	enum ib_gid_type type;		/* by its framing */
 	int ifindex;			/* netdev that the GID must be on; 0 for any */
+	int domain_of;			/* if 0: one in the same L3 domain as this; 0 for any */
 };
 
 void rhca_gid_table_set(struct rhca_gid_table *table, u16 index,
 			const struct rhca_gid_entry *entry);
 int rhca_gid_find(struct rhca_gid_table *table,
 		  const struct rhca_gid_query *query);
+bool rhca_same_l3_domain(struct net *net, int a, int b);
 int rhca_gid_ifindex(struct rhca_gid_table *table, u16 index);
 bool rhca_gid_has_netdev(struct rhca_gid_table *table, int ifindex);
 

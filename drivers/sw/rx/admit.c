@@ -7,7 +7,6 @@
 #include <linux/log2.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
-#include <net/l3mdev.h>
 #include <net/net_namespace.h>
 #include <rhca/compat.h>
 #include <rhca/trace.h>
@@ -82,8 +81,7 @@ bool rhca_rx_arrived_on(const struct rhca_rx *rx, int ifindex)
 	if (rx->flow.encap != RHCA_V1 && (READ_ONCE(ndev->flags) & IFF_LOOPBACK))
 		return true;
 	return !is_link_bound(rx) &&
-	       l3mdev_master_ifindex_by_index(dev_net(ndev), ifindex) ==
-	       l3mdev_master_ifindex_by_index(dev_net(ndev), rx->ifindex);
+	       rhca_same_l3_domain(dev_net(ndev), ifindex, rx->ifindex);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rx_arrived_on);
 
@@ -97,6 +95,16 @@ static struct rhca_gid_query query_of(const struct rhca_rx *rx)
 	};
 }
 
+/*
+ * Search in all of the L3 domain that a packet arrived in, as each may have the same addresses. A
+ * link-local one of this host loops back over a netdev that does not tell the domain.
+ */
+static void widen(struct rhca_gid_query *query, const struct rhca_rx *rx)
+{
+	query->ifindex = 0;
+	query->domain_of = is_link_bound(rx) ? 0 : rx->ifindex;
+}
+
 /* QP1 exists on each port: the destination GID selects it */
 static struct rhca_verbs_qp *find_gsi(struct rhca_rx *rx)
 {
@@ -104,7 +112,7 @@ static struct rhca_verbs_qp *find_gsi(struct rhca_rx *rx)
 
 	rx->port = rhca_port_find_gid(&query, &rx->gid_index);
 	if (!rx->port) {
-		query.ifindex = 0;
+		widen(&query, rx);
 		rx->port = rhca_port_find_gid(&query, &rx->gid_index);
 	}
 	if (!rx->port ||
@@ -178,18 +186,24 @@ bool rhca_rx_to_group(const struct rhca_rx *rx)
 	return rhca_bth_dest_qpn(rx->bth) == RHCA_MULTICAST_QPN;
 }
 
+/* Not inlined: connected QPs would save registers for it */
+static noinline bool to_port_in_domain(const struct rhca_rx *rx)
+{
+	struct rhca_gid_query query = query_of(rx);
+	int index;
+
+	widen(&query, rx);
+	index = rhca_port_gid_index(rx->port, &query);
+	return index >= 0 &&
+	       rhca_rx_arrived_on(rx, rhca_gid_ifindex(&rx->port->gids, index));
+}
+
 /* A datagram must be for one of the port's GIDs and arrive on its netdev */
 static bool to_port(const struct rhca_rx *rx)
 {
 	struct rhca_gid_query query = query_of(rx);
-	int index = rhca_port_gid_index(rx->port, &query);
 
-	if (index >= 0)
-		return true;
-	query.ifindex = 0;
-	index = rhca_port_gid_index(rx->port, &query);
-	return index >= 0 &&
-	       rhca_rx_arrived_on(rx, rhca_gid_ifindex(&rx->port->gids, index));
+	return rhca_port_gid_index(rx->port, &query) >= 0 || to_port_in_domain(rx);
 }
 
 static __always_inline bool for_us(const struct rhca_verbs_qp *qp, struct rhca_rx *rx)

@@ -7,7 +7,8 @@
 #
 # RoCE v2 over a netdev in a VRF, with udp_l3mdev_accept at 0: packets use the VRF's table
 # and are received, while another port of the namespace is in no VRF. The VRF is created
-# before or after the device, or only a VLAN is in it; it has no effect on v1.
+# before or after the device, or only a VLAN is in it; two may have the same address; they
+# have no effect on v1.
 #
 #   a (ra$$): va$$ in VRF red  ====== veth ======  b (rb$$): vb$$
 #             vc$$ in none     ====== veth ======  b:        vd$$
@@ -111,6 +112,22 @@ LIMIT=200 python admission.py rc$$ "$(gid_index rc$$ v2 $other4_a)" \
 carries "beside it"
 show rdma link del rc$$
 show rdma link del rd$$
+show_a ip link del vc$$	# the kernel looks for addresses that are in no VRF first
+
+: "one address in two VRFs, each with a VLAN of the port: datagrams to itself"
+show_a ip link add blue type vrf table $((table + 1))
+show_a ip link set blue up
+tag=0
+for vrf in red blue; do
+	vlan=$IF_A.$((++tag))
+	show_a ip link add link "$IF_A" name "$vlan" type vlan id $tag || skip "no VLANs on this kernel"
+	show_a ip link set "$vlan" master $vrf
+	show_a ip link set "$vlan" up
+	show_a ip addr add $other4_a/24 dev "$vlan"
+	busywait 60 gid_index "$DEV_A" v2 $other4_a "$vlan" || die "no v2 GID on $vlan"
+	index=$(gid_index "$DEV_A" v2 $other4_a "$vlan")
+	LIMIT=200 python admission.py "$DEV_A" "$index" "$DEV_A" "$index" --types UD --label "$vrf, "
+done
 
 : "RoCE v1, which knows no routes"
 LIMIT=200 python admission.py "$DEV_A" "$(gid_index "$DEV_A" v1 $IP4_A)" \
