@@ -117,6 +117,7 @@ static void packet_to_no_qp_counts_where_it_arrives(struct kunit *test)
 	struct test_packet p = {
 		.bth = { .opcode = SEND_ONLY, .dest_qpn = 0xfffff0 }, .payload_bytes = 8,
 	};
+	struct sk_buff *skb;
 
 	test_receive_on(hca, &p, hca->ndev[1]);
 	KUNIT_EXPECT_EQ(test, 0, test_count(hca, RHCA_RX_DROPPED_NO_QP));
@@ -126,6 +127,16 @@ static void packet_to_no_qp_counts_where_it_arrives(struct kunit *test)
 	p.bth.dest_qpn = 1;
 	test_receive_on(hca, &p, hca->ndev[1]);
 	KUNIT_EXPECT_EQ(test, 2, rhca_counter_sum(rhca_port_set(second)->values,
+						  RHCA_RX_DROPPED_NO_QP));
+	if (!IS_ENABLED(CONFIG_NET_L3_MASTER_DEV))
+		return;
+	/* A VRF has replaced that netdev in skb->dev */
+	p.flow.encap = RHCA_V2_IPV6;
+	skb = test_packet_on(hca, &p, hca->ndev[0]);
+	IP6CB(skb)->flags = IP6SKB_L3SLAVE;
+	IP6CB(skb)->iif = hca->ndev[1]->ifindex;
+	test_arrive(skb, RHCA_V2_IPV6);
+	KUNIT_EXPECT_EQ(test, 3, rhca_counter_sum(rhca_port_set(second)->values,
 						  RHCA_RX_DROPPED_NO_QP));
 }
 

@@ -3,7 +3,6 @@
  * Decides which packets reach a QP, by destination QPN, by the netdev they arrived on, and by
  * partition. Counts what it drops.
  */
-#include <linux/if_vlan.h>
 #include <linux/log2.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
@@ -258,21 +257,16 @@ static void report_partition(const struct rhca_rx *rx)
  * one that owns the destination GID. In this order, so that a flood of such packets does not cause
  * a search of all ports' GID tables for each.
  */
-static struct rhca_port *port_to_count_at(const struct sk_buff *skb,
-					  const struct rhca_flow *flow)
+static struct rhca_port *port_to_count_at(const struct rhca_rx *rx, bool has_flow)
 {
-	struct rhca_gid_query query = { .net = dev_net(skb->dev) };
-	const struct net_device *ndev = skb->dev;
-	struct rhca_port *port;
+	struct rhca_port *port = rhca_port_find_netdev(rhca_rx_netdev(rx));
+	struct rhca_gid_query query;
 	u16 index;
 
-	if (is_vlan_dev(ndev))
-		ndev = vlan_dev_real_dev(ndev);
-	port = rhca_port_find_netdev(ndev);
-	if (port || !flow)
+	if (port || !has_flow)
 		return port;
-	query.gid = &flow->dgid;
-	query.type = gid_type_of(flow->encap);
+	query = query_of(rx);
+	widen(&query, rx);
 	return rhca_port_find_gid(&query, &index);
 }
 
@@ -285,11 +279,11 @@ void rhca_rx_drop_at(struct rhca_port *port, const struct rhca_flow *flow,
 			   0, flow ? flow->sgid.raw : NULL);
 }
 
-/* Count a packet that reaches no QP. @flow: its network headers, or NULL. RCU read side. */
-void rhca_rx_count_drop(const struct sk_buff *skb, const struct rhca_flow *flow,
+/* Count a packet that reaches no QP. @flow: that of @rx, or NULL. RCU read side. */
+void rhca_rx_count_drop(const struct rhca_rx *rx, const struct rhca_flow *flow,
 			enum rhca_counter which)
 {
-	struct rhca_port *port = port_to_count_at(skb, flow);
+	struct rhca_port *port = port_to_count_at(rx, flow);
 
 	if (port)
 		rhca_rx_drop_at(port, flow, which);
@@ -310,11 +304,11 @@ static const enum rhca_counter parse_counters[] = {
 	[RHCA_PARSE_BAD_LENGTH]	= RHCA_RX_DROPPED_BAD_LENGTH,
 };
 
-/* Count a packet that cannot be parsed. @flow: its headers, or NULL. RCU read side */
-void rhca_rx_count_fault(const struct sk_buff *skb, const struct rhca_flow *flow,
+/* Count a packet that cannot be parsed. @flow: that of @rx, or NULL. RCU read side */
+void rhca_rx_count_fault(const struct rhca_rx *rx, const struct rhca_flow *flow,
 			 enum rhca_parse fault)
 {
-	rhca_rx_count_drop(skb, flow, parse_counters[fault]);
+	rhca_rx_count_drop(rx, flow, parse_counters[fault]);
 }
 
 /* The same if the parser rejected the whole packet; network headers may still be present */
@@ -328,7 +322,7 @@ void rhca_rx_count_malformed(struct rhca_rx *rx, enum rhca_encap encap,
 		rhca_network_parse(encap, rx->network, &rx->flow);
 		flow = &rx->flow;
 	}
-	rhca_rx_count_fault(rx->skb, flow, fault);
+	rhca_rx_count_fault(rx, flow, fault);
 }
 
 /*
@@ -340,8 +334,7 @@ bool rhca_rx_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
 	if (!rx->port || READ_ONCE(qp->state) < IB_QPS_RTR ||
 	    READ_ONCE(qp->state) == IB_QPS_ERR) {
-		rhca_rx_count_drop(rx->skb, &rx->flow,
-				   RHCA_RX_DROPPED_QP_STATE);
+		rhca_rx_count_drop(rx, &rx->flow, RHCA_RX_DROPPED_QP_STATE);
 		return false;
 	}
 	if ((rx->opcode & RHCA_OPCODE_TRANSPORT) !=

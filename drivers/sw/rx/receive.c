@@ -215,35 +215,25 @@ static void visit_attachment(struct rhca_mcast_visitor *visitor,
 	rhca_qp_put(qp);
 }
 
-/* The netdev it arrived on, even if a VRF has replaced it in skb->dev */
-static const struct net_device *arrival_netdev(const struct rhca_rx *rx)
-{
-	const struct net_device *ndev = rx->skb->dev;
-
-	return rx->ifindex == ndev->ifindex ? ndev :
-	       dev_get_by_index_rcu(dev_net(ndev), rx->ifindex);
-}
-
 /*
  * Deliver a copy to each QP of the group, even to the sender: 10.5.2. The packet is the current one
  * of @walk unless that is NULL.
  */
 static void receive_multicast(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 {
-	const struct net_device *ndev = arrival_netdev(rx);
+	const struct net_device *ndev = rhca_rx_netdev(rx);
 	struct copies copies = {
 		.visitor.visit	= visit_attachment,
 		.rx		= rx,
 	};
 
 	if (!rhca_gid_is_multicast(&rx->flow.dgid)) {
-		rhca_rx_count_drop(rx->skb, &rx->flow,
-				   RHCA_RX_DROPPED_NOT_FOR_US);
+		rhca_rx_count_drop(rx, &rx->flow, RHCA_RX_DROPPED_NOT_FOR_US);
 		return;
 	}
 	rx->port = rhca_mcast_port(&rx->flow.dgid, ndev);
 	if (!rx->port) {
-		rhca_rx_count_drop(rx->skb, NULL, RHCA_RX_DROPPED_NO_QP);
+		rhca_rx_count_drop(rx, NULL, RHCA_RX_DROPPED_NO_QP);
 		return;
 	}
 	if (walk && !walk->behind && walk->copies >= MAX_COPIES) {
@@ -296,7 +286,7 @@ static void receive_unclaimed(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 	if (rhca_rx_to_group(rx))
 		receive_multicast(rx, walk);
 	else
-		rhca_rx_count_drop(rx->skb, &rx->flow, RHCA_RX_DROPPED_NO_QP);
+		rhca_rx_count_drop(rx, &rx->flow, RHCA_RX_DROPPED_NO_QP);
 }
 
 /* --- batches ---------------------------------------------------------------- */
@@ -407,12 +397,12 @@ static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
 	struct rhca_rx rx __uninitialized;
 	enum rhca_parse fault;
 
+	rx.ifindex = rhca_rx_ifindex(skb, encap);
 	fault = rhca_rx_parse(&rx, skb, encap);
 	if (fault != RHCA_PARSE_OK) {
 		rhca_rx_count_malformed(&rx, encap, fault);
 		return;
 	}
-	rx.ifindex = rhca_rx_ifindex(skb, encap);
 	receive_parsed(&rx, rhca_qp_find_handle(rhca_bth_dest_qpn(rx.bth)), NULL);
 }
 
@@ -430,10 +420,13 @@ static __always_inline void receive_block(struct sk_buff *skb, enum rhca_encap e
 {
 	struct rhca_rx_batch walk __uninitialized;
 
-	if (rhca_rx_batch_begin_block(&walk, skb, encap))
+	if (rhca_rx_batch_begin_block(&walk, skb, encap)) {
 		receive_walk(&walk);
-	else
-		rhca_rx_count_drop(skb, NULL, RHCA_RX_DROPPED_BAD_LENGTH);
+		return;
+	}
+	walk.rx.skb = skb;
+	walk.rx.ifindex = rhca_rx_ifindex(skb, encap);
+	rhca_rx_count_drop(&walk.rx, NULL, RHCA_RX_DROPPED_BAD_LENGTH);
 }
 
 static void trace_arrival(const struct sk_buff *skb, enum rhca_encap encap)

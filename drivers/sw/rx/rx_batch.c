@@ -56,6 +56,7 @@ bool rhca_rx_batch_begin_block(struct rhca_rx_batch *walk, struct sk_buff *skb,
 	    !rhca_network_valid(encap, walk->network, skb->len - network))
 		return false;
 	walk->skb = skb;
+	walk->rx.skb = skb;
 	walk->behind = NULL;
 	walk->encap = encap;
 	walk->next = network;
@@ -145,7 +146,6 @@ static enum rhca_parse parse_segment(struct rhca_rx_batch *walk,
 	unsigned int network = rhca_network_bytes(walk->encap);
 	struct rhca_rx *rx = &walk->rx;
 
-	rx->skb = walk->skb;
 	rx->network = rx->copy;
 	rx->bth_offset = walk->next;
 	rx->piece = rhca_rx_find_piece(walk->skb, walk->next, bytes);
@@ -176,7 +176,7 @@ static bool next_segment(struct rhca_rx_batch *walk)
 		walk->next += bytes;
 		if (fault == RHCA_PARSE_OK)
 			return true;
-		rhca_rx_count_fault(walk->skb, &walk->rx.flow, fault);
+		rhca_rx_count_fault(&walk->rx, &walk->rx.flow, fault);
 	}
 	return false;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Finds the port of the software HCA that a packet is for. */
+#include <linux/if_vlan.h>
 #include <rhca/backend.h>
 
 #include "core/device.h"
@@ -33,7 +34,7 @@ struct rhca_port *rhca_port_find_gid(const struct rhca_gid_query *query,
 }
 
 /**
- * rhca_port_find_netdev - Find the port on a netdev, or NULL
+ * rhca_port_find_netdev - Find the port on a netdev or below a VLAN, or NULL
  * @ndev: the netdev
  *
  * Context: RCU read side, during which the port is valid.
@@ -43,6 +44,8 @@ struct rhca_port *rhca_port_find_netdev(const struct net_device *ndev)
 	struct rhca_port *port;
 	struct rhca_dev *dev;
 
+	if (is_vlan_dev(ndev))
+		ndev = vlan_dev_real_dev(ndev);
 	rhca_for_each_port_rcu(dev, port)
 		if (dev->backend == &rhca_sw_backend && rhca_port_uses(port, ndev))
 			return port;
