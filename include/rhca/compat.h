@@ -10,6 +10,7 @@
 #include <linux/local_lock.h>
 #include <linux/module.h>
 #include <linux/net.h>
+#include <linux/timer.h>
 #include <net/udp_tunnel.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
@@ -49,6 +50,14 @@
 /* Core symbols for backends in other modules, exported only to these. */
 #define RHCA_EXPORT(symbol)		EXPORT_SYMBOL_NS_GPL(symbol, RHCA_NAMESPACE(ROCE_HCA))
 #define RHCA_IMPORT_CORE		MODULE_IMPORT_NS(RHCA_NAMESPACE(ROCE_HCA))
+
+/* Early stable releases of 6.1 lack these names; they got one before the other. */
+#ifndef HAVE_TIMER_DELETE
+#define timer_delete			del_timer
+#endif
+#ifndef HAVE_TIMER_DELETE_SYNC
+#define timer_delete_sync		del_timer_sync
+#endif
 
 /* Older kernels lack a local lock that is free with bottom halves off. */
 #ifndef HAVE_LOCAL_LOCK_NESTED_BH

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Completes send requests in the order posted: acknowledged, failed or flushed. */
+#include <rhca/compat.h>
+
 #include "sw/tx/send_completion.h"
 #include "sw/qp/hold.h"
 #include "sw/tx/window.h"
