@@ -86,7 +86,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 /**
  * rhca_dev_unplugged - Move QPs to ERR, with all completions, before processes lose their objects
  * @dev: the device, which is being unregistered, or moved to another RDMA namespace, see
- *	rhca_dev_plugged()
+ *	enable_driver()
  *
  * Context: may sleep.
  */
@@ -179,8 +179,19 @@ bool rhca_netdev_led(const struct net_device *ndev)
 	return any_device(leads, ndev);
 }
 
+/*
+ * ib_core calls this before any client, which may already admit processes: the device is being
+ * registered, or has moved to another RDMA namespace
+ */
+static int enable_driver(struct ib_device *ibdev)
+{
+	clear_bit(RHCA_DEV_UNPLUGGED, &to_rhca_dev(ibdev)->flags);
+	return 0;
+}
+
 static const struct ib_device_ops registry_verbs = {
 	.dealloc_driver	= dealloc_driver,
+	.enable_driver	= enable_driver,
 };
 
 static const char *name_of(const struct rhca_dev_spec *spec)
@@ -224,7 +235,6 @@ void rhca_dev_plugged(struct rhca_dev *dev)
 {
 	u32 i;
 
-	clear_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
 	/* Changes of state until now reached no port */
 	rtnl_lock();
 	for (i = 0; i < dev->num_ports; i++)

@@ -93,6 +93,20 @@ static void qp_of_a_removed_device_is_flushed_late(struct kunit *test)
 	to_rhca_qp(qp)->is_user = false;
 }
 
+/* A process may use it before other clients have seen it */
+static void device_that_has_moved_is_usable_at_once(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_UD);
+
+	to_rhca_qp(qp)->is_user = true;
+	set_bit(RHCA_DEV_UNPLUGGED, &to_rhca_dev(hca->ibdev)->flags);
+	KUNIT_EXPECT_EQ(test, 0, hca->ibdev->ops.enable_driver(hca->ibdev));
+	test_qp_bring_up(hca, qp, &plain, IB_QPS_INIT);
+	KUNIT_EXPECT_EQ(test, test_qp_state(qp), IB_QPS_INIT);
+	to_rhca_qp(qp)->is_user = false;
+}
+
 /* Packets on its path have P_Keys of its port: the two change only together */
 static void port_of_a_connection_is_that_of_its_path(struct kunit *test)
 {
@@ -132,5 +146,6 @@ TEST_SUITE_WITH(rhca_core_qp, qp_init, NULL,
 		KUNIT_CASE(user_names_the_state_that_hardware_set),
 		KUNIT_CASE(current_state_given_by_the_user_is_checked),
 		KUNIT_CASE(qp_of_a_removed_device_is_flushed_late),
+		KUNIT_CASE(device_that_has_moved_is_usable_at_once),
 		KUNIT_CASE(port_of_a_connection_is_that_of_its_path),
 		KUNIT_CASE(query_ah_returns_the_attributes));
