@@ -66,6 +66,9 @@ static void dealloc_driver(struct ib_device *ibdev)
 	struct rhca_dev *dev = to_rhca_dev(ibdev);
 	bool had_offer = dev->offer;
 
+	/* While it is listed no successor reads them */
+	if (test_bit(RHCA_DEV_REMOVED, &dev->flags) && !rhca_dev_is_lag(dev))
+		rhca_lifecycle.device_removed(dev);
 	unlist_device(dev);
 	trace_rhca_device(ibdev->name, "", "gone", 0);
 	if (is_taken(dev))

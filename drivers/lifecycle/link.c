@@ -175,6 +175,7 @@ const struct rhca_lifecycle rhca_lifecycle = {
 	.offers_changed		= anything_changed,
 	.offer_withdrawn	= offer_withdrawn,
 	.device_taken		= rhca_slot_device_taken,
+	.device_removed		= rhca_slot_save,
 	.device_ended		= anything_changed,
 };
 

@@ -1115,6 +1115,24 @@ static void device_that_makes_room_as_it_appears_returns(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_becomes(is_new_and_named(b, serial)));
 }
 
+static void settings_written_while_a_device_makes_room_are_kept(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev;
+	u32 serial;
+
+	make(b, NULL);
+	dev = test_device_get(test, b->ndev);
+	serial = dev->serial;
+	KUNIT_EXPECT_TRUE(test, rhca_slot_make_room(b->ndev, true));
+	KUNIT_EXPECT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
+	KUNIT_EXPECT_EQ(test, 0, rhca_tclass_store(&dev->ports[0], "104"));
+	ib_device_put(&dev->ibdev);
+	KUNIT_ASSERT_TRUE(test, test_becomes(is_new_and_named(b, serial)));
+	ttl(b, "7");
+	tclass(b, "104");
+}
+
 /* --- events in any order ------------------------------------------------------------- */
 
 /* What hardware, and a device that is being removed, refuses */
@@ -1195,4 +1213,5 @@ TEST_SUITE(rhca_control_choice,
 	   KUNIT_CASE(device_returns_only_where_all_its_netdevs_stay),
 	   KUNIT_CASE(device_returns_after_one_that_replaces_it),
 	   KUNIT_CASE(device_that_makes_room_as_it_appears_returns),
+	   KUNIT_CASE(settings_written_while_a_device_makes_room_are_kept),
 	   KUNIT_CASE(device_of_an_unregistered_netdev_does_not_return));

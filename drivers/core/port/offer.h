@@ -14,6 +14,8 @@ struct net_device;
  *	serves, and return when that is done. Called again while there are any. May sleep.
  * @device_taken: Another driver has unregistered a device, which still exists but is on no
  *	list. May sleep.
+ * @device_removed: The driver itself has unregistered a device, except for a LAG. It is still
+ *	listed, but no file of its settings is left. Returns 0 or -ENOMEM. May sleep.
  * @device_ended: A device has ended.
  *
  * Locks of a bus or of ib_core may be held: work is deferred, except by those that may sleep.
@@ -22,6 +24,7 @@ struct rhca_lifecycle {
 	void (*offers_changed)(void);
 	void (*offer_withdrawn)(struct rhca_offer *offer);
 	void (*device_taken)(struct rhca_dev *dev);
+	int (*device_removed)(struct rhca_dev *dev);
 	void (*device_ended)(void);
 };
 
