@@ -118,6 +118,12 @@ void rhca_lag_device_added(struct rhca_dev *dev)
 
 /* --- pairs that the user has joined ------------------------------------------------ */
 
+/* Has the device recorded last several ports? It may be one that is due to be created again */
+static bool has_ports(const struct rhca_lag_record *record)
+{
+	return record->num_devices && record->device[record->num_devices - 1].num_ports > 1;
+}
+
 /* Can the device on a netdev be half of a pair? If so, record it */
 static bool record_half(struct rhca_lag_members *members, struct net_device *ndev)
 {
@@ -134,7 +140,7 @@ static bool record_half(struct rhca_lag_members *members, struct net_device *nde
 	}
 	if (dev)
 		ib_device_put(&dev->ibdev);
-	return usable && !members->facts.partitions_differ;
+	return usable && !members->facts.partitions_differ && !has_ports(&members->record);
 }
 
 /*
@@ -175,6 +181,7 @@ static int check_pair(struct rhca_dev *dev, struct net_device *first,
 		      struct net_device *second)
 {
 	struct rhca_lag_members members;
+	int ret;
 
 	if (dev->num_ports != 1 || dev->replaced.num_devices ||
 	    rhca_lag_by_hardware(dev) || netif_is_bond_master(first))
@@ -183,9 +190,8 @@ static int check_pair(struct rhca_dev *dev, struct net_device *first,
 	    netif_is_bond_slave(first) || netif_is_bond_slave(second) ||
 	    netif_is_bond_master(second))
 		return -EINVAL;
-	if (!rhca_netdev_served(second))
-		return rhca_netdev_check(second);
-	return rhca_lag_may_join(first, second, &members) ? 0 : -EBUSY;
+	ret = rhca_netdev_served(second) ? 0 : rhca_netdev_check(second);
+	return ret ?: rhca_lag_may_join(first, second, &members) ? 0 : -EBUSY;
 }
 
 /**

@@ -221,6 +221,13 @@ static void asks_to_join(struct bench *b, u32 n)
 			write_file(b->test, b->dev, "roce_lag_ecmp_dev", b->ndev[n + 1]->name));
 }
 
+static void may_not_join(struct bench *b, u32 n)
+{
+	KUNIT_EXPECT_EQ(b->test, -EBUSY,
+			write_file(b->test, test_device_of(b->ndev[n]), "roce_lag_ecmp_dev",
+				   b->ndev[n + 1]->name));
+}
+
 /* A device on the first and third netdev is to be created again */
 static void returns_with_third(struct bench *b, u32 n)
 {
@@ -284,6 +291,7 @@ STEP(set_pkeys, EXPECT_DONE(rhca_pkeys_store(&b->dev->ports[0], "1 0x8001")))
 STEP(set_ttl, WRITE_ONCE(b->dev->ports[0].qos.ttl, n))
 STEP(ttl, EXPECT(b->dev->ports[0].qos.ttl == n))
 STEP(second_is, EXPECT(rcu_access_pointer(b->dev->ports[0].second) == b->ndev[n]))
+STEP(with_first, EXPECT(test_device_of(b->ndev[n]) == test_device_of(b->ndev[0])))
 STEP(same_on, EXPECT(test_device_of(b->ndev[n]) == b->dev))
 STEP(ends, EXPECT_DONE(part(b->dev, b->ndev[n])))
 STEP(user_removes, rhca_slot_device_removed(b->dev, true))
@@ -398,13 +406,12 @@ static const struct course {
 		{ returns_alone, 1 }, { netdev_goes, 0 }, { returned, 1 }, { goes, 1 },
 		{ choose, 2 }, { removed, 2 }, { goes, 2 }, { flush }, { pair, 2 },
 		{ returns_alone, 2 }, { netdev_goes, 3 }, { returned, 2 }, { goes, 2 } } },
-	/* A device to be created again had two netdevs: the second one has another device now */
-	{ "LAG waits for all netdevs of the devices it replaces", {
-		{ choose, 0 }, { removed, 0 }, { goes, 0 }, { choose, 2 }, { hold, 2 }, { flush },
-		{ pair, 0 }, { returns_with_third }, { kick }, { flush }, { unserved, 0 },
-		{ hold_begins }, { hold_ends }, { finds_lag, 1 }, { unserved, 2 }, PART,
-		/* One of the two that it had */
-		{ own, 2 }, { flush }, { goes, 2 }, { goes, 0 } } },
+	/* As if it existed: its other netdev would have no device as long as the LAG */
+	{ "device of several ports that returns is in no pair", {
+		{ choose, 0 }, { removed, 0 }, { goes, 0 }, { choose, 2 }, { removed, 2 },
+		{ goes, 2 }, { choose, 1 }, { flush }, { returns_with_third },
+		{ may_not_join, 1 }, { kick }, { own, 0 }, { with_first, 2 }, { flush },
+		{ goes, 1 }, { goes, 0 } } },
 };
 KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
 
