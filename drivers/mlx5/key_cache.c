@@ -111,8 +111,8 @@ int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
 		if (ret)
 			return ret;
 	}
+	ret = rhca_mlx5_fill_key(hca, spec, *key, variant);
 	*key = (*key & ~0xff) | variant;
-	ret = rhca_mlx5_fill_key(hca, spec, *key);
 	if (!ret)
 		return 0;
 	/* A request that timed out may have filled it */

@@ -143,11 +143,11 @@ static int write_pages(struct rhca_mlx5 *hca,
 
 /*
  * Fill an empty key with a process's memory. @spec: allowed by rhca_mlx5_can_fill_key(). @key: with
- * enough room, and its new low byte. May sleep, as long as the adapter takes for one request per
- * 8192 pages. Returns as rhca_mlx5_umr_execute().
+ * enough room. @variant: its new low byte, which it gets with the last part. May sleep, as long as
+ * the adapter takes for one request per 8192 pages. Returns as rhca_mlx5_umr_execute().
  */
 int rhca_mlx5_fill_key(struct rhca_mlx5 *hca,
-		       const struct rhca_mlx5_key_spec *spec, u32 key)
+		       const struct rhca_mlx5_key_spec *spec, u32 key, u8 variant)
 {
 	u64 mask = CONTENTS | rhca_mlx5_key_access_mask(hca->mdev);
 	struct device *device = hca->mdev->device;
@@ -172,7 +172,7 @@ int rhca_mlx5_fill_key(struct rhca_mlx5 *hca,
 		}
 		rhca_mlx5_key_list_add_page(list, rdma_block_iter_dma_address(&it));
 	}
-	ret = write_pages(hca, spec, key, first, mask);
+	ret = write_pages(hca, spec, (key & ~0xff) | variant, first, mask);
 unlock:
 	mutex_unlock(&hca->umr_lock);
 	return ret;

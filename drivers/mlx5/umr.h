@@ -19,7 +19,7 @@ bool rhca_mlx5_can_fill_key(const struct rhca_mlx5 *hca,
 int rhca_mlx5_create_empty_key(struct rhca_mlx5 *hca, u8 log_pages, int access,
 			       u32 *key);
 int rhca_mlx5_fill_key(struct rhca_mlx5 *hca,
-		       const struct rhca_mlx5_key_spec *spec, u32 key);
+		       const struct rhca_mlx5_key_spec *spec, u32 key, u8 variant);
 int rhca_mlx5_empty_key(struct rhca_mlx5 *hca, u32 key);
 
 #endif

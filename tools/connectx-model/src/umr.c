@@ -19,6 +19,7 @@ enum {
 #define FLAG_OFFSET		0x10u
 #define MASK_PAGE_SIZE		(1ull << 1)
 #define MASK_PD			(1ull << 7)
+#define MASK_KEY		(1ull << 13)	/* its low byte */
 #define MASK_ATOMIC		(1ull << 21)
 #define MASK_RELAXED_WRITE	(1ull << 25)
 #define MASK_RELAXED_READ	(1ull << 47)
@@ -181,17 +182,22 @@ enum cqe_syndrome umr_apply(struct device *dev, u32 pd, bool reserved_lkey, cons
 			    u32 bytes)
 {
 	const u8 *context = wqe + UMR_CONTEXT;
+	u32 key = be32_at(wqe + UMR_MKEY);
 	enum cqe_syndrome result;
 	struct mkey *mkey;
 	u64 mask;
 
 	if (bytes < UMR_DATA)
 		return CQE_LOCAL_QP_OP;
-	/* The key's low byte may be changed by this request, so it is not compared. */
-	mkey = find_object(struct mkey, dev, OBJ_MKEY, be32_at(wqe + UMR_MKEY) >> 8);
+	mkey = find_object(struct mkey, dev, OBJ_MKEY, key >> 8);
 	if (!mkey || !mkey->umr_enabled || !precondition(mkey, wqe[UMR_FLAGS]))
 		return CQE_MW_BIND;
 	mask = be64_at(wqe + UMR_MASK);
+	if (!(mask & MASK_KEY) && (key & 0xff) != mkey->variant) {
+		violation("dev%u: UMR of key %#x, which is named %#x", dev->index,
+			  mkey->object.id << 8 | mkey->variant, key);
+		return CQE_MW_BIND;
+	}
 	if ((mask & ~updatable(dev)) || !context_good(dev, mkey, context, mask)) {
 		violation("dev%u: UMR of key %#x, mask %#llx: a field that cannot be changed so",
 			  dev->index, mkey->object.id, (unsigned long long)mask);

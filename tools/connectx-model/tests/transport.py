@@ -626,6 +626,7 @@ def key_changes(program):
             ('list-too-short', PROTECTION, {'byte_count': 32}),
             ('list-not-aligned', PROTECTION, {'at': 64}),
             ('below-page-size', PROTECTION, {'entry': 0x1007}),
+            ('other-variant', REFUSED_KEY, {'key': changes.empty | 1}),
             ('good', 0, {}),
             ('filled-already', REFUSED_KEY, {})):
         expect('key-change-' + name, changes.change(**request), wanted)
