@@ -192,8 +192,9 @@ int rhca_mlx5_create_key(struct mlx5_core_dev *mdev,
 
 	*key = 0;
 	if (spec->umem)
-		bytes += octwords_of(spec) * MLX5_OCTWORD;
-	in = kvzalloc(bytes, GFP_KERNEL);
+		bytes += (size_t)octwords_of(spec) * MLX5_OCTWORD;
+	/* A command's length is an int */
+	in = bytes > INT_MAX ? NULL : kvzalloc(bytes, GFP_KERNEL);
 	if (!in)
 		return -ENOMEM;
 	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);

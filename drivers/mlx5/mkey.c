@@ -16,6 +16,7 @@
 #include "umr.h"
 
 #define MAX_PAGE_SHIFT	31
+#define MAX_PAGES	BIT(31)		/* the room of a key is a power of two, in 32 bits */
 /* Huge pages are detected anyway, and addresses are the user's */
 #define WITHOUT_EFFECT	(IB_ACCESS_HUGETLB | IB_ZERO_BASED)
 #define SUPPORTED_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -92,7 +93,8 @@ static int create_user_key(struct rhca_mlx5_mr *mr, struct ib_pd *ibpd,
 		.umem		= mr->umem,
 	};
 
-	if (!page_size)
+	if (!page_size ||
+	    ib_umem_num_dma_blocks(mr->umem, page_size) > MAX_PAGES)
 		return -EINVAL;
 	spec.page_shift = ilog2(page_size);
 	spec.num_pages = ib_umem_num_dma_blocks(mr->umem, page_size);

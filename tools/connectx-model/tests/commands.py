@@ -62,16 +62,17 @@ def scattered(pages, size=PAGE, flags=0):
     return start
 
 
-def repeated(times, pages=511):
-    """The address of a long range that maps the few pages of a file repeatedly. Their number
-    is odd, so that no two pages form one of twice the size."""
-    file = os.memfd_create('repeated')
-    os.posix_fallocate(file, 0, pages * PAGE)
+def repeated(times, pages=511, size=PAGE, flags=0):
+    """The address of a long range that maps the few pages of a file repeatedly. If their number
+    is odd, no two pages form one of twice the size."""
+    file = os.memfd_create('repeated', flags)
+    os.posix_fallocate(file, 0, pages * size)
     rights = mmap.PROT_READ | mmap.PROT_WRITE
-    start = LIBC.mmap(None, times * pages * PAGE, PROT_NONE,
+    start = LIBC.mmap(None, (times * pages + 1) * size, PROT_NONE,
                       mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    start += -start % size
     for place in range(times):
-        LIBC.mmap(start + place * pages * PAGE, pages * PAGE, rights,
+        LIBC.mmap(start + place * pages * size, pages * size, rights,
                   mmap.MAP_SHARED | MAP_FIXED, file, 0)
     os.close(file)
     return start

@@ -5,20 +5,26 @@ destroy it, its memory is kept, since the adapter still uses it; otherwise it is
 Afterwards the process ends, and with it all its objects: the caller must check that the log is
 clean then and that the driver can be unloaded.
 
-Before that, a UAR that a process releases while a queue refers to it, and UARs of others.
+Before that, a UAR that a process releases while a queue refers to it, and UARs of others;
+and a region too long for a command.
 
 usage: lost.py DEVICE GID-INDEX
 """
 import collections
 import errno
+import os
+import struct
 import sys
 
 import udata
+from commands import HUGE_PAGE, repeated
 from objects import control
 
 NO_ADDRESS = 8          # of an answer: there is no page
 BUSY = 6                # status of a command
 TRIES = 5               # by the driver, for objects that nothing else would destroy
+PARTS, PAGES_OF_PART = 32768, 32        # 2 TiB of huge pages
+UAR_OF_CQ = 'uar', 24, 2        # field of a request, as in udata.py
 
 # Request of udata.py; kind of the adapter's object; the command that destroys it; how often
 # that must be refused; whether the object pins memory
@@ -62,15 +68,24 @@ def add_request(verbs):
     verbs.requests['qp-srq'] = udata.Request(run, verbs.qp_request(), answer=32)
 
 
-def queue_of(verbs, uar):
-    """A completion queue that names a UAR; returns the error's name if it does not exist."""
-    own, verbs.uar = verbs.uar, uar
+def result_of(function, *args):
+    """What it returns, or its error's name."""
     try:
-        return verbs.create_cq(verbs.cq_request(), 8)
+        return function(*args)
     except udata.Refused as refused:
         return errno.errorcode[refused.errno]
-    finally:
-        verbs.uar = own
+
+
+def queue_of(verbs, uar):
+    """A completion queue that names a UAR"""
+    request = udata.Request.put(verbs.cq_request(), UAR_OF_CQ, uar)
+    return result_of(verbs.create_cq, request, 8)
+
+
+def verdict(name, found, wanted):
+    """Returns whether it failed."""
+    print('PASS ' + name if found == wanted else 'FAIL %s %s' % (name, found), flush=True)
+    return found != wanted
 
 
 def uars(verbs, other):
@@ -82,16 +97,22 @@ def uars(verbs, other):
     kept = count('UAR') - before
     verbs.file.destroy(udata.DESTROY_CQ, queue)
     found = kept, count('UAR') - before, queue_of(verbs, number), queue_of(verbs, other.uar)
-    wanted = 1, 0, 'EINVAL', 'EINVAL'
-    print('PASS uar-as-long-as-its-queue' if found == wanted else
-          'FAIL uar-as-long-as-its-queue %s' % (found,), flush=True)
-    return found != wanted
+    return verdict('uar-as-long-as-its-queue', found, (1, 0, 'EINVAL', 'EINVAL'))
+
+
+def too_long(verbs):
+    """The model refuses a key for 2**29 pages, whose list would be longer than a command. The
+    addresses are even in units of huge pages in memory only, so they are split."""
+    start = repeated(PARTS, PAGES_OF_PART, HUGE_PAGE, os.MFD_HUGETLB)
+    core = struct.pack('=QQQQII', 0, start, PARTS * PAGES_OF_PART * HUGE_PAGE, start + udata.PAGE,
+                       verbs.pd, 1)
+    return verdict('list-too-long', result_of(verbs.file.handle, udata.REG_MR, core, 12), 'ENOMEM')
 
 
 def main():
     verbs = udata.Verbs(sys.argv[1], int(sys.argv[2]))
     other = udata.Verbs(sys.argv[1], int(sys.argv[2]))
-    failed = uars(verbs, other)
+    failed = uars(verbs, other) + too_long(verbs)
     other.file.close()
     add_request(verbs)
     for row in ROWS:

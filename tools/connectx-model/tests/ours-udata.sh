@@ -74,6 +74,7 @@ check unload modprobe -r roce_hca_mlx5
 check nothing-left nothing_left "$alone"
 # Last, as objects remain in the adapter
 check bring-up-again bring_up 10.7.0.1
-timeout 120 /usr/bin/python3 "$here/lost.py" "$rdma" "$gid" || failed=1
+echo 32 > /proc/sys/vm/nr_hugepages
+timeout 400 /usr/bin/python3 "$here/lost.py" "$rdma" "$gid" || failed=1
 check unload-with-a-lost-queue modprobe -r roce_hca_mlx5
 finish
