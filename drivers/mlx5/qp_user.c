@@ -126,11 +126,9 @@ int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init,
 	queue.address = cmd.buf_addr;
 	queue.bytes = rhca_mlx5_qp_bytes(&qp->spec);
 	queue.record = cmd.db_addr;
-	if (qp->spec.has_send) {
-		qp->uar = rhca_mlx5_uar_get(context, cmd.bfreg_index);
-		if (!qp->uar)
-			return -EINVAL;
-	}
+	qp->uar = rhca_mlx5_uar_get(context, cmd.bfreg_index);
+	if (!qp->uar)
+		return -EINVAL;
 	ret = rhca_mlx5_buffer_pin(&qp->buffer, context, &queue);
 	if (ret)
 		rhca_mlx5_uar_put(qp->uar);

@@ -201,13 +201,13 @@
 #endif
 
 /*
- * Does write combining work, so that BlueFlame is worthwhile? Newer mlx5_core tests it once;
- * otherwise use what the architecture claims.
+ * Is there BlueFlame, and does write combining work, so that it is worthwhile? Newer mlx5_core
+ * tests that once; otherwise use what the architecture claims.
  */
 #ifdef HAVE_MLX5_WC_SUPPORT
 #define rhca_mlx5_write_combining(mdev)	mlx5_wc_support_get(mdev)
 #else
-#define rhca_mlx5_write_combining(mdev)	((void)(mdev), arch_can_pci_mmap_wc())
+#define rhca_mlx5_write_combining(mdev)	(MLX5_CAP_GEN(mdev, bf) && arch_can_pci_mmap_wc())
 #endif
 
 /*

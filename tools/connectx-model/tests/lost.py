@@ -5,8 +5,8 @@ destroy it, its memory is kept, since the adapter still uses it; otherwise it is
 Afterwards the process ends, and with it all its objects: the caller must check that the log is
 clean then and that the driver can be unloaded.
 
-Before that, a UAR that a process releases while a queue refers to it, and UARs of others;
-and a region too long for a command.
+Before that, a UAR that a process releases while a queue refers to it, UARs of others and those
+that the adapter lacks; and a region too long for a command.
 
 usage: lost.py DEVICE GID-INDEX
 """
@@ -23,8 +23,9 @@ from objects import control
 NO_ADDRESS = 8          # of an answer: there is no page
 BUSY = 6                # status of a command
 TRIES = 5               # by the driver, for objects that nothing else would destroy
+# Fields of requests, as in udata.py
+SENDS, UAR_OF_QP, UAR_OF_CQ = ('sends', 16, 4), ('uar', 36, 4), ('uar', 24, 2)
 PARTS, PAGES_OF_PART = 32768, 32        # 2 TiB of huge pages
-UAR_OF_CQ = 'uar', 24, 2        # field of a request, as in udata.py
 
 # Request of udata.py; kind of the adapter's object; the command that destroys it; how often
 # that must be refused; whether the object pins memory
@@ -82,6 +83,12 @@ def queue_of(verbs, uar):
     return result_of(verbs.create_cq, request, 8)
 
 
+def receiver_of(verbs, uar):
+    """A queue pair without a send queue that names a UAR"""
+    request = udata.Request.put(verbs.qp_request(), UAR_OF_QP, uar)
+    return result_of(verbs.create_qp, udata.RC, udata.Request.put(request, SENDS, 0), 8)
+
+
 def verdict(name, found, wanted):
     """Returns whether it failed."""
     print('PASS ' + name if found == wanted else 'FAIL %s %s' % (name, found), flush=True)
@@ -97,7 +104,9 @@ def uars(verbs, other):
     kept = count('UAR') - before
     verbs.file.destroy(udata.DESTROY_CQ, queue)
     found = kept, count('UAR') - before, queue_of(verbs, number), queue_of(verbs, other.uar)
-    return verdict('uar-as-long-as-its-queue', found, (1, 0, 'EINVAL', 'EINVAL'))
+    return verdict('uar-as-long-as-its-queue', found, (1, 0, 'EINVAL', 'EINVAL')) + \
+        verdict('uar-of-a-receiver', receiver_of(verbs, other.uar), 'EINVAL') + \
+        verdict('uar-without-blueflame', result_of(verbs.file.uar, udata.UAR_BF), 'ENOTSUP')
 
 
 def too_long(verbs):

@@ -34,7 +34,8 @@ MANDATORY = 1
 OBJECT_DEVICE, METHOD_INVOKE_WRITE, METHOD_GET_CONTEXT = 0, 0, 3
 CORE_IN, CORE_OUT, WRITE_CMD = 0, 1, 2
 UHW_IN, UHW_OUT = 0x1000, 0x1001
-OBJECT_UAR, UAR_ALLOC, UAR_DESTROY, UAR_NC = 0x1008, 0x1000, 0x1001, 1
+OBJECT_UAR, UAR_ALLOC, UAR_DESTROY = 0x1008, 0x1000, 0x1001
+UAR_BF, UAR_NC = 0, 1           # for BlueFlame, or not
 UAR_HANDLE, UAR_TYPE, UAR_OFFSET, UAR_LENGTH, UAR_PAGE = range(0x1000, 0x1005)
 
 # IB_USER_VERBS_CMD_*
@@ -144,12 +145,12 @@ class File:
         else:
             self.verb(command, struct.pack('=I', handle), 0)
 
-    def uar(self):
+    def uar(self, kind=UAR_NC):
         """(its handle, its number)"""
         answer = [ctypes.create_string_buffer(8) for _ in range(3)]
         at = [ctypes.addressof(buffer) for buffer in answer]
         handle = self.call(
-            OBJECT_UAR, UAR_ALLOC, (UAR_HANDLE, MANDATORY, 0, 0), (UAR_TYPE, MANDATORY, 8, UAR_NC),
+            OBJECT_UAR, UAR_ALLOC, (UAR_HANDLE, MANDATORY, 0, 0), (UAR_TYPE, MANDATORY, 8, kind),
             (UAR_OFFSET, MANDATORY, 8, at[0]), (UAR_LENGTH, MANDATORY, 4, at[1]),
             (UAR_PAGE, MANDATORY, 4, at[2]))[0]
         return handle, struct.unpack_from('=I', answer[2])[0]
