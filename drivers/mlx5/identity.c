@@ -96,6 +96,12 @@ static u32 max_send_sge(const struct mlx5_core_dev *mdev)
 		     MLX5_MAX_SGE_RD);
 }
 
+/* A request of the kernel that registers memory also sets the key's page size */
+static bool has_registration(const struct mlx5_core_dev *mdev)
+{
+	return !MLX5_CAP_GEN(mdev, umr_modify_entity_size_disabled);
+}
+
 static void describe_queues(const struct mlx5_core_dev *mdev,
 			    struct ib_device_attr *attr)
 {
@@ -107,7 +113,8 @@ static void describe_queues(const struct mlx5_core_dev *mdev,
 			     sizeof(struct mlx5_wqe_data_seg);
 	attr->max_sge_rd = attr->max_send_sge;
 	/* A READ into more pieces is slower than one into a key that maps them */
-	attr->max_sgl_rd = MLX5_CAP_GEN(mdev, max_sgl_for_optimized_performance);
+	if (has_registration(mdev))
+		attr->max_sgl_rd = MLX5_CAP_GEN(mdev, max_sgl_for_optimized_performance);
 	attr->max_cq = 1 << MLX5_CAP_GEN(mdev, log_max_cq);
 	attr->max_cqe = (1 << MLX5_CAP_GEN(mdev, log_max_cq_sz)) - 1;
 	attr->max_srq = 1 << MLX5_CAP_GEN(mdev, log_max_srq);
@@ -184,9 +191,10 @@ static u32 kernel_cap_flags(const struct mlx5_core_dev *mdev)
 static u64 cap_flags(const struct mlx5_core_dev *mdev)
 {
 	u64 flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
-		    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
-		    IB_DEVICE_MEM_MGT_EXTENSIONS;
+		    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN;
 
+	if (has_registration(mdev))
+		flags |= IB_DEVICE_MEM_MGT_EXTENSIONS;
 	if (has_windows(mdev))
 		flags |= IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	if (MLX5_CAP_GEN(mdev, xrc))

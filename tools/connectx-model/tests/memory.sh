@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Regions of all sizes, rights and ways of re-registration (memory.py), with mlx5_ib, then with
 # roce_hca_mlx5. The adapter's capabilities are options of run (--model --with=..., --without=...).
-# Programs see the same GUIDs and the same meaning of atomic operations with both.
+# Programs see the same GUIDs and the same meaning of atomic operations with both, kernel users
+# whether they can register memory.
 #
 # usage: memory.sh [DRIVER...]
 . "$(dirname "$0")/guest-lib.sh"
@@ -13,9 +14,10 @@ drivers=("$@")
 kinds='CQ|PD|QP|UAR|mkey'
 
 identity() {
-	ibv_devinfo -v -d "$rdma" | grep -E 'node_guid|sys_image_guid|atomic_cap' |
+	ibv_devinfo -v -d "$rdma" |
+		grep -E 'node_guid|sys_image_guid|atomic_cap|MEM_MGT_EXTENSIONS' |
 		tee "$work/identity.$driver"
-	[ "$(wc -l < "$work/identity.$driver")" = 3 ]
+	[ "$(grep -c : "$work/identity.$driver")" = 3 ]
 }
 
 # Pages of 4 KiB each: with larger ones no region exceeds what a request can hold
