@@ -21,14 +21,24 @@ bool rhca_mlx5_has_counter(const struct rhca_dev *dev, enum rhca_counter which)
 {
 	const struct rhca_mlx5 *hca = dev->private;
 	const struct mlx5_core_dev *mdev = hca->mdev;
+	bool has_sets = rhca_mlx5_has_counter_sets(mdev);
 
 	switch (which) {
-	case RHCA_RX_PACKETS ... RHCA_TX_MULTICAST_PACKETS:
 	case RHCA_PATH_MTU_MISMATCH:
 	case RHCA_LINK_DOWNED:
 		return true;
-	case RHCA_RX_WRITE_REQUESTS ... RHCA_RESP_REMOTE_ACCESS_ERRORS:
-		return rhca_mlx5_has_counter_sets(mdev);
+	case RHCA_RX_PACKETS ... RHCA_TX_MULTICAST_PACKETS:
+		return MLX5_CAP_GEN(mdev, vport_counters);
+	case RHCA_RX_WRITE_REQUESTS ... RHCA_RX_ATOMIC_REQUESTS:
+	case RHCA_OUT_OF_BUFFER:
+		return has_sets;
+	case RHCA_OUT_OF_SEQUENCE:
+		return has_sets && MLX5_CAP_GEN(mdev, out_of_seq_cnt);
+	case RHCA_DUPLICATE_REQUEST:
+	case RHCA_PACKET_SEQ_ERR ... RHCA_RNR_NAK_RETRY_ERR:
+		return has_sets && MLX5_CAP_GEN(mdev, retransmission_q_counters);
+	case RHCA_REQ_CQE_ERROR ... RHCA_RESP_REMOTE_ACCESS_ERRORS:
+		return has_sets && MLX5_CAP_GEN(mdev, enhanced_error_q_counters);
 	case RHCA_NP_ECN_MARKED_ROCE_PACKETS:
 	case RHCA_RP_CNP_IGNORED:
 	case RHCA_RP_CNP_HANDLED:
@@ -38,8 +48,7 @@ bool rhca_mlx5_has_counter(const struct rhca_dev *dev, enum rhca_counter which)
 		return rhca_mlx5_counts_icrc(mdev);
 	case RHCA_ROCE_ADP_RETRANS:
 	case RHCA_ROCE_ADP_RETRANS_TO ... RHCA_ROCE_SLOW_RESTART_TRANS:
-		return MLX5_CAP_GEN(mdev, roce_accl) &&
-		       rhca_mlx5_has_counter_sets(mdev);
+		return has_sets && MLX5_CAP_GEN(mdev, roce_accl);
 	default:
 		return false;
 	}
@@ -111,7 +120,9 @@ static int read_port(struct rhca_counter_set *set, u64 *values)
 	if (ret)
 		return ret;
 	ret = rhca_mlx5_query_icrc(mdev, &values[RHCA_RX_ICRC_ENCAPSULATED]);
-	return ret ?: rhca_mlx5_query_traffic(mdev, values);
+	if (ret || !MLX5_CAP_GEN(mdev, vport_counters))
+		return ret;
+	return rhca_mlx5_query_traffic(mdev, values);
 }
 
 static void add_late(struct rhca_mlx5_counter_set *own, u64 *values)
@@ -195,6 +206,8 @@ int rhca_mlx5_pma_read(struct rhca_port *port, struct rhca_pma_values *values)
 	u64 counted[RHCA_NUM_COUNTERS] = {};
 	int ret;
 
+	if (!MLX5_CAP_GEN(mdev_of(port), vport_counters))
+		return 0;
 	ret = rhca_mlx5_query_traffic(mdev_of(port), counted);
 	if (!ret)
 		rhca_pma_totals(counted, values);

@@ -20,6 +20,8 @@ enum command_status command_query_vport_counter(struct command *cmd)
 	const struct traffic (*t)[TRAFFIC_KINDS][CASTS] = cmd->dev->counters.traffic;
 	u8 *out = cmd->out;
 
+	if (!GET(cmd_hca_cap, cmd->dev->caps.current[CAP_GENERAL], vport_counters))
+		return command_fail(cmd, STATUS_BAD_OP, SYND_CAPABILITY_MISSING);
 #define PUT(field, direction, kind, cast) \
 	put_traffic(AT(query_vport_counter_out, out, field), \
 		    &t[COUNT_##direction][COUNT_##kind][CAST_##cast])
