@@ -152,8 +152,7 @@ static int save(struct rhca_dev *dev, bool removed)
 /*
  * Save the settings of a device that is about to be removed, and freeze its partitions: others are
  * writable until it is unregistered, when this is called again. Those of a LAG are saved once, for
- * its members' devices. May sleep. Returns 0; on -ENOMEM the partitions stay
- * writable.
+ * its members' devices. May sleep. Returns 0; on -ENOMEM the partitions stay writable.
  */
 int rhca_slot_save(struct rhca_dev *dev)
 {
