@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Partitions: which keys match, what the file accepts, and the effect on QPs. */
+#include <kunit/static_stub.h>
 #include <linux/completion.h>
 #include <rdma/ib_mad.h>
 
@@ -7,6 +8,7 @@
 #include "core/qp/qp.h"
 #include "core/rules/pkey.h"
 #include "lib/course.h"
+#include "sw/packet/parse.h"
 
 #define FIRST_PSN	7
 
@@ -262,6 +264,55 @@ static void expect_sent(struct test_hca *hca, u8 opcode, u16 pkey)
 	KUNIT_EXPECT_EQ(hca->test, sent->pkey, pkey);
 }
 
+static struct rhca_verbs_qp *moving;
+
+/* modify_qp has replaced the port, but not the path yet */
+static bool half_move(const struct rhca_rx *rx)
+{
+	WRITE_ONCE(moving->port, &to_rhca_dev(moving->core.ibqp.device)->ports[1]);
+	return true;
+}
+
+/* A request arrives, and the QP begins to move after it has been found */
+static void ask_while_moving(struct test_hca *hca, u8 opcode, u32 psn)
+{
+	static const u8 reth[16];
+	struct test_packet p = {
+		.bth = { .opcode = opcode, .psn = psn, .dest_qpn = moving->number,
+			 .ack_req = true, .pkey = 0x8001 },
+		.extended = reth,
+		.extended_bytes = opcode == READ_REQUEST ? sizeof(reth) : 0,
+	};
+
+	WRITE_ONCE(moving->port, test_port(hca));
+	test_receive(hca, &p);
+}
+
+/* Packets of a QP that moves in SQD may leave by the old port until its path is replaced */
+static void packet_has_the_pkey_of_the_port_it_leaves_by(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
+	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	struct test_qp_spec fifth = spec;
+	struct ib_qp *qp;
+
+	write_table(hca, "5 0x8001");
+	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(test_port(hca) + 1, "5 0x8002"));
+	fifth.pkey_index = 5;
+	qp = test_qp_in(hca, IB_QPT_RC, &fifth, IB_QPS_RTS);
+	moving = ibqp_to_verbs(qp);
+	test_post_recv(hca, qp, 1, 0, 256);
+	kunit_activate_static_stub(test, rhca_rx_icrc_ok, half_move);
+	ask_while_moving(hca, SEND_ONLY, FIRST_PSN);
+	expect_sent(hca, ACKNOWLEDGE, 0x8001);
+	ask_while_moving(hca, READ_REQUEST, FIRST_PSN + 1);
+	expect_sent(hca, READ_ONLY, 0x8001);
+	KUNIT_EXPECT_EQ(test, 0, ib_post_send(qp, &wr, NULL));
+	expect_sent(hca, SEND_ONLY, 0x8001);
+	kunit_deactivate_static_stub(test, rhca_rx_icrc_ok);
+	WRITE_ONCE(moving->port, test_port(hca));
+}
+
 /* --- QP1, which ib_core owns ------------------------------------------------------ */
 
 struct agent_bench {
@@ -432,6 +483,7 @@ TEST_SUITE(rhca_pkey,
 	   KUNIT_CASE(full_membership_answers_before_limited),
 	   KUNIT_CASE_PARAM(qp_sends_with_the_pkey_of_its_entry, courses_gen_params),
 	   KUNIT_CASE(port_that_a_qp_moves_to_needs_its_entry),
+	   KUNIT_CASE(packet_has_the_pkey_of_the_port_it_leaves_by),
 	   KUNIT_CASE(mad_leaves_by_the_index_it_names),
 	   KUNIT_CASE(mad_has_the_index_of_its_pkey),
 	   KUNIT_CASE(table_is_frozen_until_all_have_thawed_it));

@@ -234,7 +234,7 @@ static __always_inline bool in_partition(const struct rhca_verbs_qp *qp, struct 
 		index = rhca_pkey_find(&rx->port->pkeys, pkey);
 		in = index >= 0;
 	} else {
-		in = rhca_pkeys_match(pkey, rhca_qp_pkey(qp));
+		in = rhca_pkeys_match(pkey, rhca_qp_pkey(qp, rx->port));
 	}
 	rx->pkey_index = index;
 	return in;

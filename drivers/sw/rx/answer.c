@@ -39,7 +39,7 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 {
 	struct rhca_bth_fields fields = {
 		.opcode		= IB_OPCODE_RC_ACKNOWLEDGE,
-		.pkey		= rhca_qp_pkey(&qp->base),
+		.pkey		= rhca_qp_pkey(&qp->base, path->address.port),
 		.dest_qpn	= READ_ONCE(qp->base.attr.dest_qp_num),
 		.psn		= psn,
 	};
@@ -138,7 +138,7 @@ static int build_response(struct rhca_sw_qp *qp, struct rhca_resource *res,
 	bool last = res->next_psn == res->last_psn;
 	struct rhca_bth_fields fields = {
 		.opcode		= response_opcode(res, last),
-		.pkey		= rhca_qp_pkey(&qp->base),
+		.pkey		= rhca_qp_pkey(&qp->base, tx->path->address.port),
 		.dest_qpn	= READ_ONCE(qp->base.attr.dest_qp_num),
 		.psn		= res->next_psn,
 	};

@@ -53,7 +53,7 @@ static bool is_due(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	if (!rhca_is_rc(&qp->base) ||
 	    !rhca_pkeys_match(be16_to_cpu(rx->bth->pkey),
-			      rhca_qp_pkey(&qp->base)))
+			      rhca_qp_pkey(&qp->base, rx->port)))
 		return false;
 	return rx->flags & RHCA_OP_RESPONSE ? response_is_due(qp, rx) :
 					      request_is_due(qp, rx);

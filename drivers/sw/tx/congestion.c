@@ -152,7 +152,7 @@ static void send_cnp(struct rhca_sw_qp *qp, struct rhca_path *path)
 {
 	struct rhca_bth_fields fields = {
 		.opcode		= RHCA_OPCODE_CNP,
-		.pkey		= rhca_qp_pkey(&qp->base),
+		.pkey		= rhca_qp_pkey(&qp->base, path->address.port),
 		.dest_qpn	= READ_ONCE(qp->base.attr.dest_qp_num),
 	};
 	struct rhca_packet packet __uninitialized;

@@ -179,7 +179,7 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 		return wait_for_peer(qp, wqe);
 	if (tx->path != path)
 		rhca_tx_list_set_path(tx, path);
-	rhca_segment_plan(qp, wqe, &seg);
+	rhca_segment_plan(qp, wqe, path, &seg);
 	status = place_for_answer(qp, wqe, &seg);
 	if (status == IB_WC_SUCCESS)
 		status = rhca_segment_build(qp, wqe, &seg, &packet, tx);

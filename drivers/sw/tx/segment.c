@@ -148,11 +148,11 @@ static u32 dest_qpn(const struct rhca_sw_qp *qp,
 						READ_ONCE(qp->base.attr.dest_qp_num);
 }
 
-static u16 pkey_of(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
+static u16 pkey_of(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
+		   const struct rhca_port *port)
 {
-	return qp->base.type == IB_QPT_GSI ?
-		rhca_pkey_at(&qp->base.port->pkeys, wqe->pkey_index) :
-		rhca_qp_pkey(&qp->base);
+	return qp->base.type == IB_QPT_GSI ? rhca_pkey_at(&port->pkeys, wqe->pkey_index) :
+					     rhca_qp_pkey(&qp->base, port);
 }
 
 static void plan_message(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
@@ -217,14 +217,14 @@ static void plan_single(const struct rhca_send_wqe *wqe,
 	seg->psns = 1;
 }
 
-/* Plan the next packet. Does not change the QP, as building may fail. RCU read side */
+/* Plan the next packet, by @path. Does not change the QP, as building may fail. RCU read side */
 void rhca_segment_plan(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
-		       struct rhca_segment *seg)
+		       const struct rhca_path *path, struct rhca_segment *seg)
 {
 	lockdep_assert_held(&qp->send.lock);
 	*seg = (struct rhca_segment) {
 		.fields = {
-			.pkey		= pkey_of(qp, wqe),
+			.pkey		= pkey_of(qp, wqe, path->address.port),
 			.dest_qpn	= dest_qpn(qp, wqe),
 			.psn		= qp->send.next_psn,
 		},

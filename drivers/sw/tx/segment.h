@@ -20,7 +20,7 @@ u8 rhca_segment_opcode(u32 wr_opcode, enum ib_qp_type type, bool first,
 		       bool last);
 void rhca_wqe_number(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe);
 void rhca_segment_plan(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
-		       struct rhca_segment *seg);
+		       const struct rhca_path *path, struct rhca_segment *seg);
 enum ib_wc_status rhca_segment_build(struct rhca_sw_qp *qp,
 				     const struct rhca_send_wqe *wqe,
 				     const struct rhca_segment *seg,

@@ -129,10 +129,13 @@ static inline bool rhca_qp_may_use(const struct rhca_verbs_qp *qp, const struct 
 	return path->address.port == qp->port;
 }
 
-/* RCU read side; current P_Key of the port's table. 0 matches nothing */
-static inline u16 rhca_qp_pkey(const struct rhca_verbs_qp *qp)
+/*
+ * RCU read side; the QP's current P_Key at the port that a packet uses. That may be another than
+ * @qp->port while modify_qp replaces port and path in SQD. 0 matches nothing
+ */
+static inline u16 rhca_qp_pkey(const struct rhca_verbs_qp *qp, const struct rhca_port *port)
 {
-	return rhca_pkey_at(&qp->port->pkeys, READ_ONCE(qp->attr.pkey_index));
+	return rhca_pkey_at(&port->pkeys, READ_ONCE(qp->attr.pkey_index));
 }
 
 static inline struct rhca_cq *rhca_recv_cq(const struct rhca_verbs_qp *qp)
