@@ -66,6 +66,29 @@ static void path_mtu_above_the_port_mtu_is_refused(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, to_rhca_qp(b->qp)->mtu_reported);
 }
 
+static void path_mtu_above_that_of_the_new_port_is_refused(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &spec, IB_QPS_INIT);
+	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
+	int mask;
+
+	test_qp_attr(hca, qp, &spec, IB_QPS_RTR, attr, &mask);
+	attr->path_mtu = IB_MTU_4096;
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, attr, mask), 0);
+	KUNIT_ASSERT_EQ(test, test_qp_to(hca, qp, &spec, IB_QPS_RTS), 0);
+	KUNIT_ASSERT_EQ(test, test_qp_move(qp, IB_QPS_SQD), 0);
+	attr->qp_state = IB_QPS_SQD;
+	attr->port_num = 2;
+	rdma_ah_set_port_num(&attr->ah_attr, 2);
+	mask = IB_QP_STATE | IB_QP_PORT | IB_QP_AV;
+	WRITE_ONCE(hca->ndev[1]->mtu, 1500);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), -EINVAL);
+	WRITE_ONCE(hca->ndev[1]->mtu, 4500);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), 0);
+}
+
 TEST_SUITE(rhca_path_mtu,
 	   KUNIT_CASE_PARAM(packet_shows_the_path_mtu, courses_gen_params),
-	   KUNIT_CASE(path_mtu_above_the_port_mtu_is_refused));
+	   KUNIT_CASE(path_mtu_above_the_port_mtu_is_refused),
+	   KUNIT_CASE(path_mtu_above_that_of_the_new_port_is_refused));

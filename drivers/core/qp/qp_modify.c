@@ -33,6 +33,11 @@ static int check_limits(const struct rhca_caps *caps,
 	return 0;
 }
 
+static struct rhca_port *new_port(const struct rhca_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	return mask & IB_QP_PORT ? rhca_port_of(qp->dev, attr->port_num) : qp->port;
+}
+
 /*
  * The entry must be valid, 11.2.5.2, in the table of the QP's (new) port; it may become invalid
  * later. QP1 uses all entries, one per request.
@@ -40,8 +45,7 @@ static int check_limits(const struct rhca_caps *caps,
 static int check_pkey_index(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 			    int mask)
 {
-	struct rhca_port *port = mask & IB_QP_PORT ?
-		rhca_port_of(qp->dev, attr->port_num) : qp->port;
+	struct rhca_port *port = new_port(qp, attr, mask);
 	u32 index = mask & IB_QP_PKEY_INDEX ? attr->pkey_index : qp->attr.pkey_index;
 	u16 pkey;
 
@@ -64,15 +68,17 @@ static int check_pkey_index(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 static int check_path_mtu(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 			  int mask)
 {
+	enum ib_mtu mtu = mask & IB_QP_PATH_MTU ? attr->path_mtu : qp->attr.path_mtu;
+	struct rhca_port *port = new_port(qp, attr, mask);
 	enum ib_mtu port_mtu;
 
-	if (!(mask & IB_QP_PATH_MTU))
+	if (!(mask & IB_QP_PATH_MTU) && port == qp->port)
 		return 0;
-	port_mtu = rhca_port_mtu(qp->port);
-	if (attr->path_mtu <= port_mtu)
+	port_mtu = rhca_port_mtu(port);
+	if (mtu <= port_mtu)
 		return 0;
 	/* Most often the peer's: rdma_cm uses the path MTU of the active side */
-	rhca_qp_mtu_mismatch(qp, ib_mtu_enum_to_int(attr->path_mtu),
+	rhca_qp_mtu_mismatch(qp, ib_mtu_enum_to_int(mtu),
 			     ib_mtu_enum_to_int(port_mtu),
 			     &rdma_ah_read_grh(mask & IB_QP_AV ? &attr->ah_attr :
 					       &qp->attr.ah_attr)->dgid,
@@ -219,7 +225,7 @@ static int modify_locked(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 			 int mask, struct ib_udata *udata)
 {
 	struct rhca_qp_change change = {
-		.attr = attr, .mask = mask, .port = qp->port,
+		.attr = attr, .mask = mask, .port = new_port(qp, attr, mask),
 	};
 	struct rhca_address address;
 	int ret;
@@ -231,8 +237,6 @@ static int modify_locked(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 	ret = check_attr(qp, attr, mask, change.from, change.next);
 	if (ret)
 		return ret;
-	if (mask & IB_QP_PORT)
-		change.port = rhca_port_of(qp->dev, attr->port_num);
 	if (mask & IB_QP_AV) {
 		ret = resolve(qp, attr, mask, &address);
 		if (ret)
