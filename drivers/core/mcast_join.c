@@ -82,7 +82,8 @@ static int join_ip(struct net_device *ndev, const union ib_gid *gid)
 	if (!rhca_gid_is_ipv4(gid))
 		return IS_ENABLED(CONFIG_IPV6) ?
 			ipv6_dev_mc_inc(ndev, to_ipv6(gid)) : -EAFNOSUPPORT;
-	ip_mc_inc_group(__in_dev_get_rtnl(ndev), to_ipv4(gid));
+	/* It would not say that it failed, and leaving would then end another's membership */
+	__ip_mc_inc_group(__in_dev_get_rtnl(ndev), to_ipv4(gid), GFP_KERNEL | __GFP_NOFAIL);
 	return 0;
 }
 
