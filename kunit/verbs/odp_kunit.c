@@ -19,10 +19,16 @@ struct bench {
 	unsigned long at;	/* first address, also of the region */
 };
 
+static struct ib_mr *register_region(struct bench *b)
+{
+	return b->hca->ibdev->ops.reg_user_mr(b->hca->pd, b->at, NUM_PAGES * PAGE_SIZE, b->at,
+					      IB_ACCESS_LOCAL_WRITE | IB_ACCESS_ON_DEMAND,
+					      rhca_no_dmah NULL);
+}
+
 static struct bench *setup(struct kunit *test)
 {
 	struct bench *b = test_alloc(test, sizeof(*b));
-	const struct ib_device_ops *ops;
 
 	if (!IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
 		kunit_skip(test, "no on-demand paging");
@@ -31,10 +37,7 @@ static struct bench *setup(struct kunit *test)
 			      PROT_READ | PROT_WRITE,
 			      MAP_ANONYMOUS | MAP_PRIVATE, 0);
 	KUNIT_ASSERT_NE(test, b->at, 0);
-	ops = &b->hca->ibdev->ops;
-	b->mr = ops->reg_user_mr(b->hca->pd, b->at, NUM_PAGES * PAGE_SIZE,
-				 b->at, IB_ACCESS_LOCAL_WRITE |
-				 IB_ACCESS_ON_DEMAND, rhca_no_dmah NULL);
+	b->mr = register_region(b);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, b->mr);
 	return b;
 }
@@ -192,10 +195,28 @@ static void lost_packet_is_sent_whatever_follows_it(struct kunit *test)
 	finish(b);
 }
 
+/* A kernel user does not keep it loaded, and a fault may outlive the region */
+static void module_that_is_being_unloaded_takes_no_region(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	struct module *owner = b->hca->ibdev->ops.owner;
+	struct ib_mr *mr;
+
+	KUNIT_ASSERT_EQ(test, (int)owner->state, MODULE_STATE_LIVE);
+	owner->state = MODULE_STATE_GOING;
+	mr = register_region(b);
+	owner->state = MODULE_STATE_LIVE;
+	KUNIT_EXPECT_PTR_EQ(test, mr, (struct ib_mr *)ERR_PTR(-ENOMEM));
+	if (!IS_ERR(mr))
+		b->hca->ibdev->ops.dereg_mr(mr, NULL);
+	finish(b);
+}
+
 TEST_SUITE(rhca_odp,
 	   KUNIT_CASE(page_is_faulted_in_on_use),
 	   KUNIT_CASE(good_page_is_resolved_beside_a_bad_one),
 	   KUNIT_CASE(bad_page_is_reported_after_the_longest_pause),
 	   KUNIT_CASE(connection_begins_with_a_short_pause),
 	   KUNIT_CASE(lost_packet_waits_for_its_page_alone),
-	   KUNIT_CASE(lost_packet_is_sent_whatever_follows_it));
+	   KUNIT_CASE(lost_packet_is_sent_whatever_follows_it),
+	   KUNIT_CASE(module_that_is_being_unloaded_takes_no_region));

@@ -284,18 +284,21 @@ static int create_implicit(struct rhca_odp *odp, int access)
 static struct rhca_odp *alloc_odp(struct rhca_mem *mem, struct ib_device *ibdev,
 				  u64 start)
 {
-	struct rhca_odp *odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
+	struct rhca_odp *odp;
 
-	if (!odp)
+	/* A process holds the module, a kernel user such as RDS does not */
+	if (!try_module_get(THIS_MODULE))
 		return NULL;
-	odp->lanes = rhca_odp_lanes_get();
-	if (!odp->lanes) {
+	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
+	if (odp)
+		odp->lanes = rhca_odp_lanes_get();
+	if (!odp || !odp->lanes) {
 		kfree(odp);
+		module_put(THIS_MODULE);
 		return NULL;
 	}
 	refcount_set(&odp->refs, 1);
 	get_device(&ibdev->dev);
-	__module_get(THIS_MODULE);	/* held for the process */
 	odp->ibdev = ibdev;
 	odp->start = start;
 	odp->iova = mem->iova;
