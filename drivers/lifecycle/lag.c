@@ -52,14 +52,25 @@ static bool bond_qualifies_now(struct net_device *bond,
 	       rhca_lag_decide(&members->facts) != RHCA_LAG_NONE;
 }
 
-/* Does the bond have a device of its own, or one being created or due to be created again? */
-static bool has_own(const struct net_device *bond)
+/* Does a netdev have a device of ours, or one being created or due to be created again? */
+static bool has_own(const struct net_device *ndev)
 {
-	struct rhca_slot_known known;
+	return rhca_netdev_served(ndev) || rhca_slot_returns(ndev);
+}
 
-	rhca_slot_read(bond, &known);
-	return rhca_netdev_served(bond) ||
-	       (known.flags & RHCA_SLOT_RETURNS && known.wish != RHCA_WISH_REMOVED);
+/**
+ * rhca_lag_bond_concerned - The bond whose LAG a netdev's device may decide on
+ * @ndev: the netdev
+ *
+ * Context: may sleep, RTNL held.
+ * Return: the bond that it is or is a member of, if it has a device of ours or one due to be
+ * created again, else NULL.
+ */
+struct net_device *rhca_lag_bond_concerned(struct net_device *ndev)
+{
+	struct net_device *bond = rhca_lag_bond_of(ndev);
+
+	return bond && has_own(ndev) ? bond : NULL;
 }
 
 /*
@@ -83,14 +94,24 @@ bool rhca_lag_bond_is_lag(struct net_device *bond, struct rhca_lag_members *memb
 
 /**
  * rhca_lag_bond_changed - A member was added to or removed from a bond
- * @bond: the bond; the caller holds a reference or RTNL, and kicks it and its members
+ * @bond: the bond
  *
- * Context: may sleep; RTNL may be held.
+ * Context: may sleep, RTNL held.
+ * Return: whether the caller has to kick it and its members: one that has left is not needed for
+ * that, as a LAG takes two.
  */
-void rhca_lag_bond_changed(const struct net_device *bond)
+bool rhca_lag_bond_changed(struct net_device *bond)
 {
+	bool concerned = has_own(bond);
+	struct net_device *member;
+	struct list_head *iter;
+
+	ASSERT_RTNL();
 	rhca_slot_set(bond, RHCA_SLOT_LAG_WAITS | RHCA_SLOT_LAG_FAILED |
 		      RHCA_SLOT_LAG_RETURNS, false);
+	netdev_for_each_lower_dev(bond, member, iter)
+		concerned |= has_own(member);
+	return concerned;
 }
 
 static void bond_of_port_changed(struct rhca_port *port)

@@ -9,7 +9,8 @@ struct rhca_dev;
 struct rhca_lag_members;
 
 struct net_device *rhca_lag_bond_of(struct net_device *ndev);
-void rhca_lag_bond_changed(const struct net_device *bond);
+struct net_device *rhca_lag_bond_concerned(struct net_device *ndev);
+bool rhca_lag_bond_changed(struct net_device *bond);
 void rhca_lag_device_added(struct rhca_dev *dev);
 bool rhca_lag_bond_is_lag(struct net_device *bond, struct rhca_lag_members *members);
 bool rhca_lag_may_join(struct net_device *first, struct net_device *second,

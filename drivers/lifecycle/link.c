@@ -119,10 +119,9 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		netdev_added(ndev);
 		break;
 	case NETDEV_CHANGEUPPER:
-		if (netif_is_bond_master(info->upper_dev)) {
-			rhca_lag_bond_changed(info->upper_dev);
+		if (netif_is_bond_master(info->upper_dev) &&
+		    rhca_lag_bond_changed(info->upper_dev))
 			rhca_slot_kick(NULL);	/* it, and its members */
-		}
 		break;
 	case NETDEV_UNREGISTER:
 		/* Its device is removed too, and with it the other ports */

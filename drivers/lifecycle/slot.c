@@ -116,13 +116,14 @@ bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag)
 }
 
 /*
- * Start a pass over netdevs: kick those that were to be looked at later. @missed: those with a
- * missed rule as well, which is due again, as a device that may have been in its way was removed.
- * May sleep.
+ * Start a pass over the netdevs that were kicked or were to be looked at later: each of them once,
+ * so that none waits for others that are kicked again. @missed: those with a missed rule as well,
+ * which is due again, as a device that may have been in its way was removed. May sleep.
  */
 void rhca_slot_begin_pass(bool missed)
 {
-	const unsigned int now = RHCA_SLOT_LATER | (missed ? RHCA_SLOT_RULE_MISSED : 0);
+	const unsigned int now = RHCA_SLOT_KICKED | RHCA_SLOT_LATER |
+				 (missed ? RHCA_SLOT_RULE_MISSED : 0);
 	struct rhca_slot *slot;
 
 	mutex_lock(&rhca_slots_mutex);
@@ -131,16 +132,16 @@ void rhca_slot_begin_pass(bool missed)
 			continue;
 		if (slot->flags & now & RHCA_SLOT_RULE_MISSED)
 			slot->flags |= RHCA_SLOT_RULE_DUE;
-		slot->flags = (slot->flags & ~now) | RHCA_SLOT_KICKED;
+		slot->flags = (slot->flags & ~now) | RHCA_SLOT_IN_PASS;
 	}
 	mutex_unlock(&rhca_slots_mutex);
 }
 
 /*
- * Take the next kicked netdev and clear RHCA_SLOT_KICKED. May sleep. Returns it with a reference,
- * for dev_put(), or NULL.
+ * Take the next netdev of the pass and clear RHCA_SLOT_KICKED. May sleep. Returns it with a
+ * reference, for dev_put(), or NULL.
  */
-struct net_device *rhca_slot_take_kicked(void)
+struct net_device *rhca_slot_take_next(void)
 {
 	struct net_device *ndev = NULL;
 	struct rhca_slot *slot;
@@ -148,9 +149,9 @@ struct net_device *rhca_slot_take_kicked(void)
 	mutex_lock(&rhca_slots_mutex);
 	/* The oldest first, so that devices are named in the order of their netdevs */
 	list_for_each_entry_reverse(slot, &rhca_slots, entry) {
-		if (!slot->ndev || !(slot->flags & RHCA_SLOT_KICKED))
+		if (!slot->ndev || !(slot->flags & RHCA_SLOT_IN_PASS))
 			continue;
-		slot->flags &= ~RHCA_SLOT_KICKED;
+		slot->flags &= ~(RHCA_SLOT_IN_PASS | RHCA_SLOT_KICKED);
 		/* Const in the slot, which only compares it; valid as long as the slot has it */
 		ndev = (struct net_device *)slot->ndev;
 		dev_hold(ndev);
@@ -253,6 +254,17 @@ static const struct rhca_slot *find_returning(const struct net_device *ndev)
 				return slot;
 	}
 	return NULL;
+}
+
+/* Is a device due to be created again on a netdev? May sleep; RTNL may be held. */
+bool rhca_slot_returns(const struct net_device *ndev)
+{
+	bool returns;
+
+	mutex_lock(&rhca_slots_mutex);
+	returns = find_returning(ndev);
+	mutex_unlock(&rhca_slots_mutex);
+	return returns;
 }
 
 /*

@@ -46,6 +46,7 @@ enum rhca_slot_flag {
 	RHCA_SLOT_RETURNS	= BIT(9),
 	/* The same for the LAG on it, a bond or the first of a pair */
 	RHCA_SLOT_LAG_RETURNS	= BIT(10),
+	RHCA_SLOT_IN_PASS	= BIT(11),	/* the present pass has yet to look at it */
 };
 
 /* Netdevs of one device */
@@ -114,13 +115,14 @@ int rhca_slot_set(const struct net_device *ndev, unsigned int flags, bool on);
 bool rhca_slot_is_set(const struct net_device *ndev, unsigned int flags);
 bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag);
 void rhca_slot_begin_pass(bool missed);
-struct net_device *rhca_slot_take_kicked(void);
+struct net_device *rhca_slot_take_next(void);
 bool rhca_slot_is_unwanted(const struct net_device *ndev);
 void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 			const struct rhca_netdevs_rule *rule);
 void rhca_slot_note_ports(const struct rhca_dev *dev, struct rhca_slot_ports *ports);
 int rhca_slot_set_returns(const struct net_device *ndev,
 			  const struct rhca_slot_ports *ports);
+bool rhca_slot_returns(const struct net_device *ndev);
 bool rhca_slot_returning(const struct net_device *ndev,
 			 struct rhca_lag_replaced *device,
 			 struct rhca_pkey_table *pkeys);

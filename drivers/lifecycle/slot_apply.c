@@ -19,6 +19,7 @@
 #include "core/device.h"
 #include "core/port/offer.h"
 #include "core/registry.h"
+#include "lifecycle/lag.h"
 #include "lifecycle/netdev_check.h"
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_act.h"
@@ -227,8 +228,10 @@ static void apply(struct net_device *ndev)
 	    (rule_due && (f.has == RHCA_HAS_LEAVING ||
 			  !rhca_slot_take(ndev, RHCA_SLOT_RULE_DUE))))
 		return;
-	if (f.pair == RHCA_PAIR_WAITS && f.has != RHCA_HAS_LEAVING)
+	if (f.pair == RHCA_PAIR_WAITS && f.has != RHCA_HAS_LEAVING) {
 		rhca_slot_give_up_pair(ndev);
+		rhca_slot_kick(ndev);
+	}
 	explain(ndev, &f, &d);
 	if (rule_due && apply_rule(ndev, &f, &d))
 		return;
@@ -250,8 +253,19 @@ static bool is_concerned(const struct net_device *ndev)
 {
 	return rhca_slot_is_set(ndev, RHCA_SLOT_RULE_DUE | RHCA_SLOT_RETURNS |
 				RHCA_SLOT_KICKED) || has_orphan(ndev) ||
-	       netif_is_bond_master(ndev) || rhca_slot_may_stand_in(ndev) ||
+	       rhca_slot_may_stand_in(ndev) ||
 	       (rhca_offers_exist() && rhca_offer_look(ndev, NULL) != RHCA_OFFER_NONE);
+}
+
+/* A bond is kicked through the devices of it and its members: users may make many without any */
+static void note_kick(struct net_device *ndev)
+{
+	struct net_device *bond = rhca_lag_bond_concerned(ndev);
+
+	if (is_concerned(ndev))
+		rhca_slot_set(ndev, RHCA_SLOT_KICKED, true);
+	if (bond)
+		rhca_slot_set(bond, RHCA_SLOT_KICKED, true);
 }
 
 static void note_kicks(void)
@@ -263,8 +277,7 @@ static void note_kicks(void)
 	down_read(&net_rwsem);
 	for_each_net(net)
 		for_each_netdev(net, ndev)
-			if (is_concerned(ndev))
-				rhca_slot_set(ndev, RHCA_SLOT_KICKED, true);
+			note_kick(ndev);
 	up_read(&net_rwsem);
 	rtnl_unlock();
 }
@@ -274,11 +287,11 @@ static void act(struct work_struct *work)
 	struct net_device *ndev;
 
 	next_look = MAX_JIFFY_OFFSET;
-	rhca_slot_begin_pass(orphan_dropped);
-	orphan_dropped = false;
 	if (atomic_xchg(&all_kicked, 0))
 		note_kicks();
-	while (READ_ONCE(running) && (ndev = rhca_slot_take_kicked())) {
+	rhca_slot_begin_pass(orphan_dropped);
+	orphan_dropped = false;
+	while (READ_ONCE(running) && (ndev = rhca_slot_take_next())) {
 		apply(ndev);
 		dev_put(ndev);
 	}

@@ -828,14 +828,17 @@ struct other_device {
 static const struct net_device *kicked_when_asked;
 static const struct net_device *joined_when_asked;	/* joins it to this one, or NULL */
 static bool is_noted;		/* it is kicked again */
+static const struct net_device *always_kicked;	/* each time, for one decision after the other */
 
 static struct net_device *other_get_netdev(struct ib_device *ibdev, u32 port)
 {
-	const struct net_device *ndev = xchg(&kicked_when_asked, NULL);
+	const struct net_device *ndev = xchg(&kicked_when_asked, READ_ONCE(always_kicked));
 
 	if (ndev && joined_when_asked)
 		rhca_slot_set_pair(ndev, joined_when_asked);
 	if (ndev) {
+		if (ndev == READ_ONCE(always_kicked))
+			rhca_slot_set(ndev, RHCA_SLOT_KICKED, true);
 		rhca_slot_kick(ndev);
 		WRITE_ONCE(is_noted, rhca_slot_is_set(ndev, RHCA_SLOT_KICKED));
 	}
@@ -918,6 +921,59 @@ static void rule_is_due_until_it_is_decided_on(struct kunit *test)
 	rhca_slot_kick(b->ndev);
 	KUNIT_EXPECT_TRUE(test, test_becomes(!rhca_slot_is_set(b->ndev, RHCA_SLOT_RULE_DUE)));
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(is_noted));
+}
+
+/* Whatever its user does to it */
+static void netdev_kicked_in_each_decision_delays_no_other(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct bench *other = make_bench_beside(test, 2);
+	struct net_device *newer = test_netdev(test, 3);
+
+	other_comes(other, NULL);
+	rhca_slot_flush();
+	WRITE_ONCE(always_kicked, b->ndev);
+	WRITE_ONCE(kicked_when_asked, b->ndev);
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set(b->ndev, RHCA_SLOT_KICKED, true));
+	rhca_slot_kick(b->ndev);
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set(newer, RHCA_SLOT_RULE_DUE, true));
+	rhca_slot_kick(newer);
+	KUNIT_EXPECT_TRUE(test, test_becomes(!rhca_slot_is_set(newer, RHCA_SLOT_RULE_DUE)));
+	WRITE_ONCE(always_kicked, NULL);
+	WRITE_ONCE(kicked_when_asked, NULL);
+	rhca_slot_flush();
+}
+
+/* Begin or end to look like a bond, though without the private data of one */
+static void toggle_bond(struct net_device *ndev)
+{
+	ndev->flags ^= IFF_MASTER;
+	ndev->priv_flags ^= IFF_BONDING;
+}
+
+/* Users may make any number of them, and change them at any rate, in namespaces of their own */
+static void bonds_without_devices_of_ours_are_not_looked_at(struct kunit *test)
+{
+	struct net_device *bond = test_netdev(test, 1), *member = test_netdev(test, 2);
+	struct rhca_slot_facts f = {};
+	unsigned long now;
+
+	toggle_bond(bond);
+	rhca_slot_kick(NULL);
+	rhca_slot_flush();
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set(member, RHCA_SLOT_LATER, true));
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, 0, netdev_master_upper_dev_link(member, bond, NULL, NULL, NULL));
+	netdev_upper_dev_unlink(member, bond);
+	rtnl_unlock();
+	rhca_slot_flush();
+	KUNIT_EXPECT_TRUE(test, rhca_slot_is_set(member, RHCA_SLOT_LATER));
+	msleep(STEP_MS);
+	now = jiffies;
+	/* As of now, since there was no decision before */
+	KUNIT_EXPECT_TRUE(test, time_after_eq(rhca_slot_decided(bond, &f, RHCA_ROW_OTHERWISE),
+					      now));
+	toggle_bond(bond);
 }
 
 static bool has_lag(const struct net_device *ndev)
@@ -1204,6 +1260,8 @@ TEST_SUITE(rhca_control_choice,
 	   KUNIT_CASE(another_driver_that_leaves_delays_a_standin_once),
 	   KUNIT_CASE(standin_delay_restarts_on_the_next_netdev),
 	   KUNIT_CASE(rule_is_due_until_it_is_decided_on),
+	   KUNIT_CASE(netdev_kicked_in_each_decision_delays_no_other),
+	   KUNIT_CASE(bonds_without_devices_of_ours_are_not_looked_at),
 	   KUNIT_CASE(pair_joined_during_a_decision_is_decided_on),
 	   KUNIT_CASE(order_of_events_does_not_matter),
 	   KUNIT_CASE(members_of_a_lag_that_fails_have_their_devices),
