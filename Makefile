@@ -57,7 +57,7 @@ mirror:
 	$(call needs,NET_UDP_TUNNEL,no CONFIG_NET_UDP_TUNNEL: roce-hca cannot be built for it)
 	$(call needs,CRC32,no CONFIG_CRC32: roce-hca cannot be built for it)
 	$(call needs,GLOB,no CONFIG_GLOB: roce-hca cannot be built for it)
-	@test "$$(readlink $(out)/kernel)" = "$(abspath $(KDIR))" || rm -rf $(out)
+	@test "$$(readlink $(out)/kernel)" = "$(abspath $(KDIR))" || rm -rf '$(out)'
 	@mkdir -p $(out)/scripts
 	@ln -sfn $(abspath $(KDIR)) $(out)/kernel
 	@cp -asf $(wildcard $(addprefix $(CURDIR)/,Kbuild dkms.conf drivers include kunit)) $(out)/
@@ -84,8 +84,10 @@ SBINDIR := $(DESTDIR)$(PREFIX)/sbin
 MANDIR := $(DESTDIR)$(PREFIX)/share/man
 DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/roce-hca
 COMPLETIONDIR := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-# Half of such a name would be removed as a whole; Kbuild cannot install there either.
-$(foreach name,DESTDIR PREFIX LIBDIR SBINDIR MANDIR DOCDIR COMPLETIONDIR,\
+# Half of such a name would be removed as a whole; Kbuild cannot build or install there either.
+# KDIR as it is given: by default it is found, or built, where it is used.
+$(foreach name,CURDIR KVER $(if $(filter file,$(origin KDIR)),,KDIR) \
+	DESTDIR PREFIX LIBDIR SBINDIR MANDIR DOCDIR COMPLETIONDIR,\
 	$(if $(word 2,x$($(name))x),$(error no blanks in $(name), please: $($(name)))))
 
 install: install-modules install-tools

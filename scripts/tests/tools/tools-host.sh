@@ -108,6 +108,12 @@ for target in install-tools uninstall-tools uninstall-modules; do
 	check "$target: blanks are refused" refuses $target "DESTDIR=$work/with blank"
 done
 check "uninstall-tools: blanks in PREFIX are refused" refuses uninstall-tools "PREFIX=$work/with blank"
+for variable in KVER KDIR; do
+	check "modules: blanks in $variable are refused" refuses modules "$variable=$work/with blank"
+done
+mkdir -p "$work/with blank"
+cp -r Makefile scripts "$work/with blank/"
+check "modules: and in the tree's own path" refuses modules -C "$work/with blank" KVER=6.5.0 "KDIR=$work"
 
 check "uninstall-modules: of a kernel that is not here" make -s uninstall-modules KVER=6.5.0-none
 lacks_headers() { # make says what to install
