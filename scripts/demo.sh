@@ -210,7 +210,7 @@ outside() {
 
 	log=$(mktemp)
 	echo "Installing what is missing (Debian packages) ..."
-	scripts/setup/setup.sh build vm test > "$log" 2>&1 || status=$?
+	scripts/setup/setup.sh build vm demo > "$log" 2>&1 || status=$?
 	if [ $status -eq 0 ]; then
 		release=$(scripts/vm/kernel release "$series")
 		echo "Building the modules for kernel $release ..."
@@ -225,8 +225,10 @@ outside() {
 	scripts/vm/run --kernel "$release" --timeout 600 -- scripts/demo.sh --inside
 }
 
+# At a terminal sudo may ask for the password; it refuses who may not use it.
 can_be_root() {
-	[ "$(id -u)" -eq 0 ] || sudo -n true 2> /dev/null || { [ -t 0 ] && command -v sudo > /dev/null; }
+	[ "$(id -u)" -eq 0 ] || sudo -n true 2> /dev/null ||
+		{ [ -t 0 ] && command -v sudo > /dev/null && sudo -v; }
 }
 
 in_lab() {

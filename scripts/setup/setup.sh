@@ -20,7 +20,9 @@ usage() {
 	  build   compilers, checkers, headers of the kernels 6.1 and 6.12
 	  uml     the source of the newest kernel, to build User-Mode Linux
 	  vm      an emulator and the kernels 6.1, 6.12 and newest
-	  test    the programs that the scenarios run
+	  test    the programs that the scenarios run; where systemd runs, services
+	          that come with them neither run nor start with this machine
+	  demo    the programs that make demo runs (only when named)
 	  connectx  the ConnectX device model: a fuzzer's compiler (and needs vm)
 	  newest  a folder with Debian 13 and headers of the newest kernel, to
 	          build in
@@ -41,13 +43,14 @@ usage() {
 # Most scripts that fill it do not use root, such as scripts/newest and scripts/uml/build.
 [ -w "$cache" ] || as_root install -d -o "$(id -u)" -g "$(id -g)" "$cache" "$cache/kernels"
 
+is_installed() { dpkg-query -W -f '${Status}' "$1" 2> /dev/null | grep -q 'ok installed'; }
+
 # Asking dpkg first avoids a fresh package list, and the network, most of the time.
 install() {
 	local package missing=()
 
 	for package; do
-		dpkg-query -W -f '${Status}' "$package" 2> /dev/null |
-			grep -q 'ok installed' || missing+=("$package")
+		is_installed "$package" || missing+=("$package")
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
 	update_lists
@@ -215,7 +218,21 @@ setup_vm() {
 	setup_newest_image
 }
 
+setup_demo() {
+	install ibverbs-providers ibverbs-utils rdmacm-utils perftest iproute2 procps python3
+}
+
+# PACKAGE=UNIT: scenarios start these programs themselves, and nobody has asked for a service.
+services=(prometheus=prometheus.service prometheus-node-exporter=prometheus-node-exporter.service
+	nfs-kernel-server=nfs-server.service nfs-kernel-server=nfs-blkmap.service rpcbind=rpcbind.socket
+	rpcbind=rpcbind.service open-iscsi=iscsid.socket open-iscsi=open-iscsi.service)
+
 setup_test() {
+	local service new=()
+
+	for service in "${services[@]}"; do
+		is_installed "${service%=*}" || new+=("${service#*=}")
+	done
 	install rdma-core ibverbs-providers ibverbs-utils libibverbs-dev rdmacm-utils \
 		infiniband-diags perftest python3-pyverbs python3-pytest python3-pytest-cov \
 		python3-pytest-xdist python3-scapy tshark tcpdump \
@@ -225,6 +242,12 @@ setup_test() {
 		openmpi-bin libopenmpi-dev mpich libmpich-dev prometheus \
 		prometheus-node-exporter debootstrap \
 		nfs-kernel-server open-iscsi valgrind gdb strace fio qperf
+	if [ -d /run/systemd/system ]; then
+		for service in "${new[@]}"; do
+			as_root systemctl disable --now "$service" ||
+				echo "setup.sh: $service may be running now" >&2
+		done
+	fi
 	scripts/setup/setup-debian13.sh pyverbs > /dev/null
 }
 
@@ -255,7 +278,7 @@ setup_newest() {
 [ $# -gt 0 ] || set -- build uml vm test connectx newest
 for part; do
 	case $part in
-	build | uml | vm | test | connectx | newest | package | cross | ucx | model)
+	build | uml | vm | test | demo | connectx | newest | package | cross | ucx | model)
 		"setup_$part" ;;
 	headers-6.1-cloud | headers-6.1-rt | headers-6.12-cloud | headers-6.12-rt | \
 	headers-newest-cloud | headers-newest-rt)
