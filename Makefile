@@ -163,6 +163,7 @@ install-lab:
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(MANDIR)/man1
 	rm -rf $(DESTDIR)$(PREFIX)/lib/roce-lab
 	cp -R build/lab/lib/roce-lab $(DESTDIR)$(PREFIX)/lib/
+	chmod -R u=rwX,go=rX $(DESTDIR)$(PREFIX)/lib/roce-lab
 	install -m 755 build/lab/bin/roce-lab $(DESTDIR)$(PREFIX)/bin
 	install -m 644 Documentation/man/roce-lab.1 $(MANDIR)/man1
 

@@ -102,7 +102,7 @@ build() {
 	work=$folder$name
 	as_root mkdir -p "$work/scripts"
 	as_root cp "$tree/scripts/probe.sh" "$work/scripts/"
-	as_root cp -ruL -t "$work" "${parts[@]/#/$tree/}"
+	as_root cp -ruL --no-preserve=mode -t "$work" "${parts[@]/#/$tree/}"
 	(cd "$work" && find . -name '*.[ch]') | while read -r file; do
 		[ -e "$tree/$file" ] || as_root rm -f "$work/$file"
 	done
@@ -129,7 +129,7 @@ modules() {
 	one_build_at_a_time
 	as_root rm -rf "$work"
 	as_root mkdir -p "${work%/*}"
-	as_root cp -rT "$from" "$work"
+	as_root cp -rT --no-preserve=mode "$from" "$work"
 	inside "$folder" make -C "/usr/src/$headers" M=/build/modules "-j$(nproc)" -s "$@" modules
 	cp "$work"/*.ko "$from/"
 	as_root rm -rf "$work"

@@ -59,7 +59,7 @@ check "and its kernel, and ours" "kernel $release, of Debian's linux $kernel com
 check_ok "its manual page" test -s "$work/unpacked/usr/share/man/man1/roce-lab.1.gz"
 
 : "below a folder"
-make -s install-lab PREFIX="$work/local" > "$work/out" 2>&1
+(umask 077; make -s install-lab PREFIX="$work/local") > "$work/out" 2>&1
 check "make install-lab: status" 0 $?
 check "a lab of it runs" roce0 "$(as_user "$work/local/bin/roce-lab" run -- ls /sys/class/infiniband)"
 check_ok "its manual page" test -s "$work/local/share/man/man1/roce-lab.1"
