@@ -10,7 +10,8 @@ set -eu
 shopt -s inherit_errexit
 
 cd "$(dirname "$(realpath "$0")")/../.."
-work=${ROCE_HCA_CACHE:-/var/cache/roce-hca}/dashboard-13.2.3
+. scripts/setup/cache-lib.sh
+work=$cache/dashboard-13.2.3
 dashboard=$PWD/tools/dashboard/grafana-roce.json
 
 command -v npm > /dev/null || {

@@ -9,7 +9,7 @@ set -eu
 shopt -s inherit_errexit
 
 cd "$(dirname "$(realpath "$0")")/../.."
-cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
+. scripts/setup/cache-lib.sh
 tool=tools/mlx5_ib/source
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT

@@ -15,6 +15,7 @@ cd "$(dirname "$(realpath "$0")")/../.."
 out=$(realpath -m build/check-packages)
 
 . scripts/setup/root-lib.sh
+. scripts/setup/cache-lib.sh
 . scripts/check/count-lib.sh
 
 count() { # count WHAT COMMAND...
@@ -44,7 +45,7 @@ rpm_one_bin() {
 try_in() { # try_in SUITE SCRIPT
 	local folder
 	folder=$(scripts/package/clean-folder "$1")
-	as_root env ROCE_HCA_CACHE="${ROCE_HCA_CACHE:-/var/cache/roce-hca}" \
+	as_root env ROCE_HCA_CACHE="$cache" \
 		unshare --mount --net --pid --fork --kill-child "scripts/package/$2" "$folder" "$out"
 }
 

@@ -10,7 +10,7 @@ set -eu
 shopt -s inherit_errexit
 
 cd "$(dirname "$(realpath "$0")")/../.."
-cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
+. scripts/setup/cache-lib.sh
 bad=0
 
 # Checks that do not apply to a module out of tree, or matters of taste that the source decides

@@ -4,7 +4,7 @@
 # root-lib.sh, by scripts that define their content. A folder's name ends in a hash of its
 # inputs, so other content is in another folder.
 
-cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
+. "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/cache-lib.sh"
 
 # folder_key: hash of standard input
 folder_key() { sha256sum | cut -c1-12; }
@@ -21,7 +21,7 @@ ensure_folder() {
 	local name=$1 make=$2 log=$cache/$1.log lock
 
 	[ ! -d "$folder" ] || return 0
-	as_root mkdir -p "$cache"
+	mkdir -p "$cache"
 	exec {lock}> "$cache/$name.lock"
 	flock "$lock"
 	if [ ! -d "$folder" ]; then

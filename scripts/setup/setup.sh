@@ -11,7 +11,6 @@ set -eu
 shopt -s inherit_errexit
 
 cd "$(dirname "$(realpath "$0")")/../.."
-cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
 export DEBIAN_FRONTEND=noninteractive
 
 usage() {
@@ -41,7 +40,15 @@ usage() {
 . scripts/setup/root-lib.sh
 
 # Most scripts that fill it do not use root, such as scripts/newest and scripts/uml/build.
-[ -w "$cache" ] || as_root install -d -o "$(id -u)" -g "$(id -g)" "$cache" "$cache/kernels"
+cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
+[ -e "$cache" ] || as_root install -d -o "$(id -u)" -g "$(id -g)" "$cache"
+. scripts/setup/cache-lib.sh
+mkdir -p "$cache"
+if [ ! -w "$cache" ]; then
+	echo "setup.sh: $cache is $(stat -c %U "$cache")'s: name another by ROCE_HCA_CACHE=FOLDER" >&2
+	exit 1
+fi
+mkdir -p "$cache/kernels"
 
 is_installed() { dpkg-query -W -f '${Status}' "$1" 2> /dev/null | grep -q 'ok installed'; }
 

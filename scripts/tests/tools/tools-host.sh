@@ -170,6 +170,17 @@ check "uninstall-modules: once more" uninstall_beside
 check "uninstall-modules: an empty folder goes" test ! -e "$updates"
 rm -rf build/6.5.0
 
+# --- the folder of the caches ---------------------------------------------------------
+
+cache_of() { # cache_of UID: what scripts use, which that user may not be able to read here
+	env -u ROCE_HCA_CACHE -u XDG_CACHE_HOME HOME=/home setpriv "--reuid=$1" --clear-groups \
+		bash -euc "$(< scripts/setup/cache-lib.sh); echo \$cache"
+}
+if [ "$(id -u)" -eq 0 ]; then
+	check "root fills that of the machine" test "$(cache_of 0)" = /var/cache/roce-hca
+	check "others their own, if that is root's" test "$(cache_of 50000000)" = /home/.cache/roce-hca
+fi
+
 # --- packages: for their builds see check/packages.sh ---------------------------------
 
 # A release is used without git.
