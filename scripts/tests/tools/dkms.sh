@@ -5,10 +5,10 @@
 # every: 3
 # timeout: 1200
 #
-# DKMS adds, builds and installs the package, and modprobe on the stock kernel finds what it
-# installed. DKMS works in folders given by its options, so the machine's own packages are not
-# changed; check/packages.sh tests it in the folders of a system. The modules are loaded in a
-# virtual machine.
+# DKMS adds, builds and installs the package, not over what make install has installed, and
+# modprobe on the stock kernel finds what it installed. DKMS works in folders given by its
+# options, so the machine's own packages are not changed; check/packages.sh tests it in the
+# folders of a system. The modules are loaded in a virtual machine.
 
 set -eu
 shopt -s inherit_errexit
@@ -42,7 +42,7 @@ build_and_install() {
 	# Content of a source package.
 	mkdir -p "$source/scripts" "$out/dkms" "$tree"
 	cp -r Makefile Kbuild dkms.conf drivers include "$source/"
-	cp scripts/probe.sh "$source/scripts/"
+	cp scripts/{probe,dkms-pre-install}.sh "$source/scripts/"
 	cp -rsf "$own_modules/." "$tree/"
 	# Through these links depmod would write into the machine's own files.
 	find "$tree" -maxdepth 1 -name 'modules.*' -delete
@@ -53,6 +53,14 @@ build_and_install() {
 		cat "$out/dkms/roce-hca/$version/build/make.log"
 		return 1
 	}
+	mkdir -p "$tree/updates"
+	rm -f "$tree/updates/roce_hca.ko"
+	touch "$tree/updates/roce_hca.ko"
+	if dkms_here install > "$out/said" 2>&1; then
+		return 1
+	fi
+	grep "^make install has installed .*: make uninstall KVER=$release comes first" "$out/said"
+	rm "$tree/updates/roce_hca.ko"
 	dkms_here install
 	dkms_here status | tee /dev/stderr | grep -q "roce-hca.*$release.*installed"
 	depmod -b "$out/root" "$release"
