@@ -89,6 +89,15 @@ echo CONFIG_MLX5_CORE=m >> \$headers/.config
 echo CONFIG_64BIT=y >> \$headers/.config
 . ./dkms.conf
 [ \"\${BUILT_MODULE_NAME[*]}\" = 'roce_hca roce_hca_mlx5' ]
+unset BUILT_MODULE_NAME
+rm \$headers/.config	# as it has gone when DKMS is to remove what it built
+. ./dkms.conf
+[ \"\${BUILT_MODULE_NAME[*]}\" = roce_hca ]
+dkms_tree=\$headers arch=x86_64
+mkdir -p \$headers/roce-hca/$version/6.5.0/x86_64/module
+touch \$headers/roce-hca/$version/6.5.0/x86_64/module/roce_hca_mlx5.ko.xz
+. ./dkms.conf
+[ \"\${BUILT_MODULE_NAME[*]}\" = 'roce_hca roce_hca_mlx5' ]
 rm -r \$headers"
 
 # Here modprobe must find it by itself, not through the harness's configuration.
