@@ -192,14 +192,17 @@ int rhca_mlx5_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return ret;
 }
 
-/* With a lost queue or key the PD is lost too; an error would make ib_core keep it for ever */
+/*
+ * With a lost queue or key the PD is lost too; an error would make ib_core keep it for ever. So it
+ * would a PD of the kernel, whose user does not try again.
+ */
 int rhca_mlx5_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	const struct rhca_mlx5_pd *pd = to_rhca_mlx5_pd(ibpd);
 	int ret = mlx5_core_dealloc_pd(rhca_mlx5_mdev(ibpd->device),
 				       pd->number);
 
-	return pd->has_leaked ? 0 : ret;
+	return pd->has_leaked || !udata ? 0 : ret;
 }
 
 #define QUERY_PD_HANDLER	UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)
