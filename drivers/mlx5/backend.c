@@ -265,6 +265,7 @@ static const struct ib_device_ops mlx5_verbs = {
 	.post_recv		= rhca_mlx5_post_recv,
 	.post_send		= rhca_mlx5_post_send,
 	.post_srq_recv		= rhca_mlx5_post_srq_recv,
+	RHCA_PRE_DESTROY_CQ(rhca_mlx5_pre_destroy_cq)
 	.query_device		= rhca_mlx5_query_device,
 	.query_srq		= rhca_mlx5_query_srq,
 	.query_ucontext		= rhca_mlx5_query_ucontext,

@@ -165,6 +165,16 @@ static int abandon(struct rhca_mlx5_cq *cq, struct mlx5_core_dev *mdev)
 	return ret;
 }
 
+/* Events end before ib_core stops the work that they schedule. It ignores errors */
+int rhca_mlx5_pre_destroy_cq(struct ib_cq *ibcq)
+{
+	struct rhca_mlx5_cq *cq = to_rhca_mlx5_cq(ibcq);
+
+	cq->has_ended = true;
+	cq->is_lost = abandon(cq, rhca_mlx5_mdev(ibcq->device));
+	return 0;
+}
+
 int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			rhca_create_cq_arg *arg)
 {
@@ -224,7 +234,10 @@ int rhca_mlx5_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	bool is_last = cq->has_leaked || !udata;
 	int ret;
 
-	ret = is_last ? abandon(cq, mdev) : mlx5_core_destroy_cq(mdev, &cq->hw);
+	if (cq->has_ended)
+		ret = cq->is_lost;
+	else
+		ret = is_last ? abandon(cq, mdev) : mlx5_core_destroy_cq(mdev, &cq->hw);
 	if (ret)
 		return is_last ? 0 : ret;
 	mutex_destroy(&cq->resize_lock);

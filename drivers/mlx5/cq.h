@@ -28,6 +28,8 @@ struct rhca_mlx5_cq {
 	bool real_time;		/* timestamps have the time of day, not the adapter's */
 	bool wants_stamps;	/* a process reads the timestamps in its entries */
 	bool has_leaked;	/* the adapter holds a queue with it, see struct rhca_mlx5_pd */
+	bool has_ended;		/* its events have, before it is destroyed; the kernel's */
+	bool is_lost;		/* then: the adapter holds it */
 	struct mutex resize_lock;	/* protects the entries in @buffer, and: */
 	u8 log_entries;		/* their number */
 	/*
@@ -50,6 +52,7 @@ static inline struct rhca_mlx5_cq *to_rhca_mlx5_cq(struct ib_cq *ibcq)
 struct mlx5_cqe64 *rhca_mlx5_cq_entry(struct rhca_mlx5_cq *cq, u32 index);
 int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			rhca_create_cq_arg *arg);
+int rhca_mlx5_pre_destroy_cq(struct ib_cq *ibcq);
 int rhca_mlx5_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int rhca_mlx5_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us);
 int rhca_mlx5_resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
