@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Completion queues: create, resize, destroy, arm. Reading them is in poll.c. */
+/* Completion queues: create, resize, destroy. Reading and arming them is in poll.c. */
 #include <linux/interrupt.h>
 #include <linux/kmemleak.h>
 #include <linux/log2.h>
@@ -349,27 +349,6 @@ int rhca_mlx5_own_cq_create(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca)
 
 	cq->ibcq.device = hca->ibdev;
 	return rhca_mlx5_create_cq(&cq->ibcq, &attr, NULL);
-}
-
-int rhca_mlx5_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
-{
-	struct rhca_mlx5 *hca = rhca_mlx5_of(ibcq->device);
-	struct rhca_mlx5_cq *cq = to_rhca_mlx5_cq(ibcq);
-	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
-	unsigned long irq_flags;
-	int missed;
-
-	/* A dead adapter raises no events, and its entries are not read: fatal.c */
-	if (unlikely(rhca_mlx5_is_dead(hca)))
-		return 0;
-	spin_lock_irqsave(&cq->lock, irq_flags);
-	missed = flags & IB_CQ_REPORT_MISSED_EVENTS &&
-		 rhca_mlx5_cq_entry(cq, cq->hw.cons_index);
-	mlx5_cq_arm(&cq->hw, solicited ? MLX5_CQ_DB_REQ_NOT_SOL :
-					 MLX5_CQ_DB_REQ_NOT,
-		    hca->doorbells.up->map, cq->hw.cons_index);
-	spin_unlock_irqrestore(&cq->lock, irq_flags);
-	return missed;
 }
 
 /* Status by the adapter's syndrome; 0 (IB_WC_SUCCESS) for others */

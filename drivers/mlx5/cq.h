@@ -57,7 +57,6 @@ int rhca_mlx5_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int rhca_mlx5_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us);
 int rhca_mlx5_resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
 			struct ib_udata *udata);
-int rhca_mlx5_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 int rhca_mlx5_own_cq_create(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca);
 enum ib_wc_status rhca_mlx5_status_of(u8 syndrome);
 

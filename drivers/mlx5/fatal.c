@@ -96,6 +96,31 @@ int rhca_mlx5_flush(struct rhca_mlx5_cq *cq, int num, struct ib_wc *wc)
 	return flush.filled;
 }
 
+static void look_at_qp(struct rhca_mlx5_qp *qp, void *data)
+{
+	struct flush *flush = data;
+
+	if (qp->base.ibqp.send_cq == flush->ibcq)
+		flush->filled |= READ_ONCE(qp->sq.posted) != READ_ONCE(qp->sq.completed);
+	if (qp->base.ibqp.recv_cq == flush->ibcq)
+		flush->filled |= READ_ONCE(qp->rq.posted) != READ_ONCE(qp->rq.completed);
+}
+
+/*
+ * Would rhca_mlx5_flush() find a request? Its user was not notified of those posted between its
+ * last poll and the end of its handler, if that runs by irq_poll.
+ */
+bool rhca_mlx5_has_unflushed(struct rhca_mlx5_cq *cq)
+{
+	struct flush flush = { .ibcq = &cq->ibcq };
+
+	/* The handler's end, seen by irq_poll_sched(), before the queues */
+	smp_mb();
+	rhca_mlx5_for_each_qp(rhca_mlx5_of(cq->ibcq.device), RHCA_MLX5_KERNEL_QP, look_at_qp,
+			      &flush);
+	return flush.filled;
+}
+
 /* The handler of a CQ with IB_POLL_DIRECT only warns that it was called */
 static void raise_completion(struct ib_cq *cq)
 {

@@ -11,5 +11,6 @@ struct rhca_mlx5_cq;
 int rhca_mlx5_fatal_init(struct rhca_mlx5 *hca);
 void rhca_mlx5_fatal_exit(struct rhca_mlx5 *hca);
 int rhca_mlx5_flush(struct rhca_mlx5_cq *cq, int num, struct ib_wc *wc);
+bool rhca_mlx5_has_unflushed(struct rhca_mlx5_cq *cq);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reading completion queues of the kernel. */
+/* Reading and arming completion queues of the kernel. */
 #include <linux/bitfield.h>
 #include <linux/mlx5/cq.h>
 #include <rdma/ib_cache.h>
@@ -186,6 +186,27 @@ int rhca_mlx5_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 unlock:
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return polled;
+}
+
+int rhca_mlx5_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct rhca_mlx5 *hca = rhca_mlx5_of(ibcq->device);
+	struct rhca_mlx5_cq *cq = to_rhca_mlx5_cq(ibcq);
+	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
+	unsigned long irq_flags;
+	int missed;
+
+	/* A dead adapter raises no events, and its entries are not read: fatal.c */
+	if (unlikely(rhca_mlx5_is_dead(hca)))
+		return flags & IB_CQ_REPORT_MISSED_EVENTS && rhca_mlx5_has_unflushed(cq);
+	spin_lock_irqsave(&cq->lock, irq_flags);
+	missed = flags & IB_CQ_REPORT_MISSED_EVENTS &&
+		 rhca_mlx5_cq_entry(cq, cq->hw.cons_index);
+	mlx5_cq_arm(&cq->hw, solicited ? MLX5_CQ_DB_REQ_NOT_SOL :
+					 MLX5_CQ_DB_REQ_NOT,
+		    hca->doorbells.up->map, cq->hw.cons_index);
+	spin_unlock_irqrestore(&cq->lock, irq_flags);
+	return missed;
 }
 
 /* The index after the last entry that was written and not read */
