@@ -63,7 +63,7 @@ folder=$cache/newest-$({
 others=(bench=scripts/bench/rhca_bench stay_awake=scripts/vm/stay_awake
 	ask_firmware=tools/user/ask_firmware
 	subfunction=tools/connectx-model/tests/subfunction
-	pieces=tools/connectx-model/tests/pieces)
+	pieces=tools/connectx-model/tests/pieces queues=tools/connectx-model/tests/queues)
 
 headers_of() { "$newest" package linux-headers "$1"; }
 

@@ -10,17 +10,19 @@
 # If requests can change it (atomics), a key that was registered with the right loses it when it
 # is registered again without.
 #
-# Last, the firmware keeps a shared receive queue of the kernel's; its user gets no error.
+# Then the firmware keeps a shared receive queue of the kernel's, and a protection domain; their
+# user gets no error. Last, a completion queue ends while an event of it is raised, and the
+# firmware dies while a completion is handled (queues/queues.c).
 #
 # usage: ours-pieces.sh PIECES [atomics]
-#        what is to be the most; scripts/check/test-module has built its module
+#        what is to be the most; scripts/check/test-module has built its modules
 . "$(dirname "$0")/guest-lib.sh"
 tree=$(realpath "$(dirname "$0")/../../..")
 # shellcheck disable=SC2034 # for guest-lib.sh
 {
 	driver=roce_hca_mlx5
 	kinds='CQ|PD|QP|Q counter|RMP|UAR|mkey'
-	provoked='mlx5_cmd_out_err.*(DESTROY_RMP|DEALLOC_PD)'
+	provoked='mlx5_cmd_out_err.*(DESTROY_RMP|DEALLOC_PD)|firmware'
 }
 
 fixed=1
@@ -46,6 +48,30 @@ keep_srq() {
 	control '{"cmd":"refuse"}' | grep '"refused": *5'
 }
 
+# A domain of the kernel's that remains is only a number.
+keep_pd() {
+	control '{"cmd":"refuse","opcode":"DEALLOC_PD","status":6}'
+	load pieces=16 && rmmod pieces || return 1
+	control '{"cmd":"refuse"}' | grep '"refused": *6'
+}
+
+queues() {
+	insmod "$tree/build/$(uname -r)/queues/queues.ko" "device=$rdma" "$@" && rmmod queues
+}
+
+has_said() {
+	dmesg | tail -n +$((said_before + 1)) | grep "$1"
+}
+
+die() {
+	local running status=0
+
+	queues dead=1 &
+	running=$!
+	wait_for has_said 'queues: posted' && control '{"cmd":"fatal","syndrome":1}' || status=1
+	wait $running && wait_for has_said 'health recovery succeeded' && [ $status -eq 0 ]
+}
+
 start_alone
 check bring-up bring_up 10.7.0.1
 check pieces register "$1"
@@ -54,5 +80,8 @@ check unload modprobe -r roce_hca_mlx5
 check nothing-left nothing_left "$alone"
 check bring-up-again bring_up 10.7.0.1
 check keep-srq keep_srq
+check keep-pd keep_pd
+check end-while-raised queues
+check die-while-handled die
 check unload-with-lost-queue modprobe -r roce_hca_mlx5
 finish
