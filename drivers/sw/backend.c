@@ -185,6 +185,7 @@ static void set_rts(struct rhca_sw_qp *qp, const struct ib_qp_attr *attr,
 		send->next_psn = attr->sq_psn & RHCA_PSN_MASK;
 		send->oldest_unacked_psn = send->next_psn;
 		send->newest_psn = send->next_psn;
+		send->ask_psn = send->next_psn - 1;
 		send->rtt = (struct rhca_rtt){};
 		rhca_cwnd_reset(&send->cwnd);
 		if (send->recovery)

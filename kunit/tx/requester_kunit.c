@@ -276,6 +276,16 @@ static ACT(do_hurry, b->send->deadline = jiffies + HZ)
 static ACT(is_patient, KUNIT_EXPECT_TRUE(b->hca->test, time_after(b->send->deadline,
 								  jiffies + 2 * HZ)))
 static ACT(do_prove, b->send->backoff.proven = true)
+static ACT(do_pace, test_port(b->hca)->cc.rp_max_rate = s->n)
+
+/* The rate allows no packet for @n seconds */
+static void do_hold_up(struct bench *b, const struct step *s)
+{
+	spin_lock_bh(&b->send->lock);
+	rhca_pause_send(b->sw, RHCA_PAUSE_PACE, s->n * (u64)NSEC_PER_SEC);
+	spin_unlock_bh(&b->send->lock);
+}
+
 static ACT(is_doubtful, KUNIT_EXPECT_FALSE(b->hca->test, READ_ONCE(b->send->backoff.proven)))
 
 static void is_done_soon(struct bench *b, const struct step *s)
@@ -351,6 +361,8 @@ static void do_respond_most(struct bench *b, const struct step *s)
 #define PATIENT		STEP(is_patient, 0)
 #define PROVE		STEP(do_prove, 0)	/* blocks arrive */
 #define DOUBTFUL	STEP(is_doubtful, 0)	/* whether they still do */
+#define PACE(mbits)	STEP(do_pace, mbits)
+#define HOLD_UP(seconds)	STEP(do_hold_up, seconds)
 #define SOON(with)	STEP(is_done_soon, IB_WC_##with)
 #define DRAIN		STEP(do_drain, IB_QP_EN_SQD_ASYNC_NOTIFY)
 #define CHANGE_TIMEOUT(code)	STEP(do_drain, IB_QP_TIMEOUT, .length = (code))
@@ -494,6 +506,15 @@ static const struct course courses[] = {
 		TIMEOUT(1), PROVE, WRITES(MTU), COMES(2), RETRIES_LEFT(false), DOUBTFUL } },
 	{ "progress restarts the ACK timeout", .step = {
 		TIMEOUT(20), SENDS(1), SENDS(2), HURRY, ANSWER(0, NO_CREDITS, 1), PATIENT } },
+	/* 800 bytes at once */
+	{ "last packet before a pause of the rate sets AckReq", .step = {
+		PACE(64), WRITES(10 * MTU), LEFT(WRITE_FIRST, 0), ASKS(false),
+		LEFT(WRITE_MIDDLE, 1), ASKS(false), LEFT(WRITE_MIDDLE, 2), ASKS(true) } },
+	/* And the next probe is due after that */
+	{ "probe is sent when the rate allows it", .step = {
+		ADP, SENDS(1), FORGET, HOLD_UP(3600), SENDS(1), WAIT(100),
+		COUNT(ROCE_ADP_RETRANS, 1), SENT(0), HOLD_UP(0), COMES(1),
+		LEFT(SEND_ONLY, 0) } },
 	/* It has asked for 655 ms */
 	{ "no probe during an RNR pause", .step = {
 		ADP, SENDS(1), ANSWER(0, 0x20, 0), WAIT(50), COUNT(ROCE_ADP_RETRANS, 0) } },

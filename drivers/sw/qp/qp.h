@@ -56,8 +56,9 @@
  *
  *	since_ack_req	packets since the last one with AckReq; RHCA_ACK_INTERVAL, or fewer, make
  *			the next one set it. A rewind resets this to 0
- *	ask		set only while the newest packet is sent again because it would not
- *			be acknowledged (ask_if_stuck())
+ *	ask_psn		this packet sets it: the last one before a pause for the QP's rate, or one
+ *			that is sent again since a NAK names it, no answer has come, or it would
+ *			not be acknowledged (ask_if_stuck())
  *	repeating	after a loss: all packets have AckReq until there is progress
  *	limited		an acknowledgement carried credits, 9.7.7.2: SENDs up to
  *	limit_ssn	have a receive buffer. The last of them has AckReq, as the answer brings
@@ -110,7 +111,6 @@ struct rhca_requester {
 	u32 ssn;			/* send sequence number of the newest numbered request */
 	u32 limit_ssn;			/* requests up to this have a receive buffer at the peer */
 	u32 probe_ssn;			/* request beyond that whose first packet was accepted */
-	bool ask;			/* the next packet must have AckReq set */
 	bool may_transmit;		/* new requests may be started in this turn */
 	bool limited;			/* the peer announces its receive buffers */
 	u8 retries_left;		/* sequence errors and timeouts until the QP gives up */
@@ -120,20 +120,20 @@ struct rhca_requester {
 	bool recovering;
 	/* Since @probe_timer last fired there was progress, or an RNR pause ended */
 	bool heard;
-	u32 fault_ns;			/* last pause for a missing page, or 0 */
 	/*
 	 * enum rhca_pause: nothing is sent before turn.not_before, whoever owns the turn.
 	 * LOCAL_FULL: the local queue refused the last packets. RC sends them again but keeps
 	 * @deadline, as the queue may never accept them
 	 */
 	u8 pause;
+	u32 fault_ns;			/* last pause for a missing page, or 0 */
+	u16 ask_psn;	/* low bits of the PSN of a packet that must have AckReq set */
 	bool repeating;			/* retransmitting from @oldest_unacked_psn on */
 	/*
 	 * The local queue refused the shared block with its only packet; owned by that block, like
 	 * @shared_next, while the turn is LENT
 	 */
 	bool shared_refused;
-	bool drain_reported;		/* it has drained in this SQD, and that was reported */
 	bool ack_timed;			/* @ack_timer is pending, or fired but not yet handled */
 	bool has_rate;	/* the rate in @congestion is valid; protected by its lock */
 	/*
@@ -152,6 +152,7 @@ struct rhca_requester {
 	u64 probe_at;			/* when @probe_timer probes, in ns, unless @heard */
 	struct rhca_wheel_timer probe_timer;	/* RC: no answer for a while */
 	struct timer_list ack_timer;	/* checks @deadline */
+	bool drain_reported;		/* it has drained in this SQD, and that was reported */
 };
 
 /* A READ, atomic or FLUSH, answered or being answered */

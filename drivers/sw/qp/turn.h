@@ -105,13 +105,8 @@ static inline enum rhca_pause rhca_turn_pause(u32 word)
  */
 static inline bool rhca_pause_yields(enum rhca_pause pause, u32 kicks)
 {
-	u32 any = RHCA_TURN_KICK(RHCA_KICK_STATE);
-
-	if (pause == RHCA_PAUSE_POST_DELAY)
-		any = RHCA_TURN_KICKS;
-	else if (pause == RHCA_PAUSE_PACE)
-		any |= RHCA_TURN_KICK(RHCA_KICK_REPEAT);
-	return kicks & any;
+	return kicks & (pause == RHCA_PAUSE_POST_DELAY ? RHCA_TURN_KICKS :
+						       RHCA_TURN_KICK(RHCA_KICK_STATE));
 }
 
 /* Change the state. LISTED and DYING are independent of it */

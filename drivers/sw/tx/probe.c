@@ -314,6 +314,15 @@ static u64 heard_at(const struct rhca_requester *send, u64 now)
 		send->recovery->heard_at : now;
 }
 
+/* Must what is to be answered next be sent (again) first? */
+static bool is_held_up(const struct rhca_requester *send)
+{
+	if (send->pause == RHCA_PAUSE_PACE)
+		return send->hole_due || !rhca_requester_in_flight(send);
+	return send->pause ||	/* or its only packet is in a shared block */
+	       rhca_turn_state(rhca_turn_word(&send->turn)) == RHCA_TURN_LENT;
+}
+
 static void look(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
@@ -327,8 +336,7 @@ static void look(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	until = late_until(qp);
 	if (until)
 		send->probe_at = until;
-	else if (send->pause ||		/* or its only packet is in a shared block */
-		 rhca_turn_state(rhca_turn_word(&send->turn)) == RHCA_TURN_LENT)
+	else if (is_held_up(send))
 		send->probe_at = now + wait_ns(qp);
 	else if (send->heard)
 		send->probe_at = heard_at(send, now) + wait_ns(qp);

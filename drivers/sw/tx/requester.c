@@ -287,9 +287,8 @@ static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	    !rhca_requester_in_flight(send) || tx->refused)
 		return;
 	rhca_requester_rewind(qp, rhca_psn_sub(send->next_psn, 1));
-	send->ask = true;
+	send->ask_psn = send->next_psn;
 	step(qp, tx, batch);
-	send->ask = false;
 }
 
 /* Retransmit one packet before any new one, then continue sending where it stopped */
@@ -312,9 +311,8 @@ static enum step repeat_hole(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	if (send->recovery->rule.probed && send->rtt.psn != send->recovery->hole_psn &&
 	    !rhca_hold_num(send->recovery->hold))
 		send->rtt.sent_at = timed;
-	send->ask = true;
+	send->ask_psn = send->next_psn;
 	did = step(qp, tx, batch);
-	send->ask = false;
 	if (did == STEP_FAILED)
 		return did;
 	end = send->next_psn;
@@ -407,6 +405,8 @@ static bool may_send(struct rhca_sw_qp *qp, u32 *packets)
 	*packets = min(*packets, rhca_pace_packets(qp, &wait_ns));
 	if (!*packets)
 		rhca_pause_send(qp, RHCA_PAUSE_PACE, wait_ns);
+	/* A pause may follow the last of them: have it acknowledged meanwhile */
+	qp->send.ask_psn = qp->send.next_psn + *packets - 1;
 	return *packets;
 }
 

@@ -127,7 +127,7 @@ static bool wants_ack(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 		return false;
 	interval = min(ack_interval(send), send->cwnd.packets / 2U);
 	if (send->since_ack_req + 1 >= interval || send->repeating ||
-	    send->ask || in_flight >= send->cwnd.packets)
+	    (u16)send->next_psn == send->ask_psn || in_flight >= send->cwnd.packets)
 		return true;
 	/* The next packet must wait for the answer to this one */
 	if (rhca_requester_lacks_credit(send, wqe, wqe->ssn))
