@@ -210,6 +210,8 @@ static void reset(struct rhca_sw_qp *qp)
 	spin_unlock_bh(&qp->send.lock);
 	spin_lock_bh(&qp->recv.lock);
 	rhca_responder_reset(qp);
+	/* End a pause. Of the requester, entering RTS does it */
+	rhca_turn_start(&qp->recv.turn, RHCA_KICK_STATE, RHCA_KICK_QUEUE);
 	spin_unlock_bh(&qp->recv.lock);
 	rhca_congestion_reset(qp);
 	rhca_flush_qp_reset(qp);

@@ -3,6 +3,7 @@
 #include <linux/jiffies.h>
 
 #include "lib/course.h"
+#include "sw/qp/recv_half.h"
 #include "sw/qp/turn_sched.h"
 #include "sw/verbs/section.h"
 
@@ -71,6 +72,24 @@ static void many_qps_share_what_is_sent_at_once(struct kunit *test)
 	KUNIT_EXPECT_LE(test, sent, most);
 }
 
+/* What it waited for was another connection's */
+static void reset_ends_a_pause(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	struct rhca_turn *turn = &b->sw->recv.turn;
+
+	spin_lock_bh(&b->sw->recv.lock);
+	KUNIT_EXPECT_TRUE(test, rhca_turn_start(turn, RHCA_KICK_POST, RHCA_KICK_TAKE));
+	rhca_pause_recv(b->sw, RHCA_PAUSE_PAGE_FAULT, 3600ULL * NSEC_PER_SEC);
+	rhca_turn_finish(turn, RHCA_END_PAUSE, RHCA_PAUSE_PAGE_FAULT);
+	spin_unlock_bh(&b->sw->recv.lock);
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RESET));
+	test_qp_bring_up(b->hca, b->qp, &spec, IB_QPS_RTS);
+	test_ask(b, &(struct request) { WRITE_ONLY });
+	expect_all(b->hca, 1);
+}
+
 TEST_SUITE(rhca_respond_turn,
 	   KUNIT_CASE(packets_behind_a_read_cost_no_responses),
+	   KUNIT_CASE(reset_ends_a_pause),
 	   KUNIT_CASE(many_qps_share_what_is_sent_at_once));
