@@ -941,6 +941,40 @@ static void rnr_pause_is_no_ack_timeout(struct kunit *test)
 	spin_unlock_bh(&b->send->lock);
 }
 
+static const struct outage_case {
+	const char *desc;
+	bool repeated;
+	bool reset;
+} outage_cases[] = {
+	{ "a packet sent once is answered" },
+	{ "a retransmission is answered", .repeated = true },
+	{ "it ends with the connection", .reset = true },
+};
+KUNIT_ARRAY_PARAM_DESC(outage, outage_cases, desc);
+
+/* As if the wait had been doubled many times */
+static void probes_are_early_again_after_an_outage(struct kunit *test)
+{
+	const struct outage_case *c = test->param_value;
+	struct bench *b = setup(test, IB_QPT_RC);
+
+	post(b, IB_WR_SEND, 1);
+	if (c->repeated)
+		answer(b, FIRST_PSN, NAK_PSN, 0);
+	do_adp(b, NULL);
+	spin_lock_bh(&b->send->lock);
+	b->send->recovering = true;
+	b->send->recovery->doublings = 10;
+	rhca_wheel_start(&b->send->probe_timer, ktime_get_ns(), 3600ULL * NSEC_PER_SEC);
+	spin_unlock_bh(&b->send->lock);
+	if (c->reset)
+		KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RESET));
+	else
+		answer(b, FIRST_PSN, NO_CREDITS, 1);
+	KUNIT_EXPECT_EQ(test, b->send->recovery->doublings, 0);
+	KUNIT_EXPECT_LT(test, b->send->probe_timer.at, ktime_get_ns() + NSEC_PER_SEC);
+}
+
 /* SENDs without immediate are checked when sent, also on QP1 (kunit/core/pkey_kunit.c) */
 static void datagram_opcode_is_that_of_table_38(struct kunit *test)
 {
@@ -964,4 +998,5 @@ TEST_SUITE(rhca_requester,
 	   KUNIT_CASE(timeout_0_retransmits_nothing),
 	   KUNIT_CASE(event_of_a_verb_is_raised_after_it),
 	   KUNIT_CASE(rnr_pause_is_no_ack_timeout),
+	   KUNIT_CASE_PARAM(probes_are_early_again_after_an_outage, outage_gen_params),
 	   KUNIT_CASE_PARAM(requester_follows_the_protocol, courses_gen_params));

@@ -26,8 +26,9 @@ static const enum ib_wc_status nak_status[] = {
  * The timed packet was acknowledged. Without a sample the interval of probes stays doubled, in case
  * it is the path that now takes so long
  */
-static void take_sample(struct rhca_requester *send)
+static void take_sample(struct rhca_sw_qp *qp)
 {
+	struct rhca_requester *send = &qp->send;
 	u64 now = ktime_get_mono_fast_ns();
 
 	if (unlikely(send->recovering)) {
@@ -35,7 +36,7 @@ static void take_sample(struct rhca_requester *send)
 			rhca_rtt_forget(&send->rtt, send->rtt.psn);
 			return;
 		}
-		send->recovery->doublings = 0;
+		rhca_probe_measured(qp);
 	}
 	rhca_rtt_end(&send->rtt, now);
 }
@@ -49,7 +50,7 @@ static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 			rhca_psn_diff(oldest_unacked, send->oldest_unacked_psn),
 			oldest_unacked);
 	if (rhca_rtt_ends(&send->rtt, oldest_unacked))
-		take_sample(send);
+		take_sample(qp);
 	send->oldest_unacked_psn = oldest_unacked;
 	send->heard = true;
 	rhca_block_acked(&send->backoff, oldest_unacked);

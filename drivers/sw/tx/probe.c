@@ -114,11 +114,23 @@ static bool still_recovers(const struct rhca_recovery *recovery)
 	       rhca_hold_num(recovery->hold);
 }
 
+/* A round trip is known again, or will be. The timer may have been started for a doubled wait */
+void rhca_probe_measured(struct rhca_sw_qp *qp)
+{
+	struct rhca_recovery *recovery = qp->send.recovery;
+
+	if (!recovery->doublings)
+		return;
+	recovery->doublings = 0;
+	rhca_probe_start(qp);
+	qp->send.heard = true;	/* what is sent from now on waits as long as ever */
+}
+
 static void note_repeat_answered(struct rhca_sw_qp *qp)
 {
 	struct rhca_recovery *recovery = qp->send.recovery;
 
-	recovery->doublings = 0;
+	rhca_probe_measured(qp);
 	rhca_rtt_repeat_answered(&qp->send.rtt, recovery->rule.answer_ns);
 	trace_rhca_repeat_answered(rhca_qp_dev_name(&qp->base), qp->base.number,
 				   recovery->heard_at - recovery->rule.repeat_at);
@@ -383,6 +395,7 @@ void rhca_probe_reset(struct rhca_sw_qp *qp)
 	if (!recovery)
 		return;
 	rhca_hold_free(&recovery->hold);
+	rhca_probe_measured(qp);
 	memset_after(recovery, 0, wait_timer);
 }
 

@@ -12,6 +12,7 @@ void rhca_probe_free(struct rhca_sw_qp *qp);
 void rhca_probe_reset(struct rhca_sw_qp *qp);
 void rhca_probe_start(struct rhca_sw_qp *qp);
 void rhca_probe_resumed(struct rhca_requester *send);
+void rhca_probe_measured(struct rhca_sw_qp *qp);
 struct rhca_loss rhca_loss_of(struct rhca_sw_qp *qp, u32 psn, u64 now);
 void rhca_recovery_acked(struct rhca_sw_qp *qp);
 bool rhca_response_is_late(struct rhca_sw_qp *qp, u64 now);
