@@ -17,7 +17,7 @@
 #include "sw/verbs/qp/qp.h"
 #include "wire/psn.h"
 
-#define HOLD_GFP	(GFP_ATOMIC | __GFP_NOWARN | __GFP_NOMEMALLOC)
+#define HOLD_GFP	(GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC)
 
 #define LINEAR_BYTES	2048	/* a larger payload is put into a page of its own */
 
