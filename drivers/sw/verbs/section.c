@@ -4,6 +4,5 @@
 
 #include "sw/verbs/section.h"
 
-/* With 32 bits 0 is later than what jiffies are in the first five minutes */
-DEFINE_PER_CPU(struct rhca_section, rhca_sections) = { .until = INITIAL_JIFFIES };
+DEFINE_PER_CPU(struct rhca_section, rhca_sections);
 EXPORT_SYMBOL_IF_KUNIT(rhca_sections);

@@ -64,7 +64,7 @@ struct rhca_section {
 	const struct task_struct *owner;	/* its thread; NULL: no section */
 	struct rhca_allowance left;		/* rest of its allowance */
 	u64 now;				/* rhca_section_time(); 0: not read yet */
-	unsigned long until;			/* end of the period that @sent is about, jiffies */
+	unsigned long since;		/* begin of the period that @sent is about, jiffies */
 	u32 sent;				/* packets of all sections in it */
 };
 
@@ -124,8 +124,9 @@ static inline bool rhca_section_begin(void)
 
 	if (section->owner)
 		return false;
-	if (time_after_eq(jiffies, section->until)) {
-		section->until = jiffies + RHCA_BORROW_PERIOD;
+	/* Unsigned: the CPU may have sent nothing while half of all jiffies passed */
+	if (jiffies - section->since >= RHCA_BORROW_PERIOD) {
+		section->since = jiffies;
 		section->sent = 0;
 	}
 	section->left = RHCA_WHOLE_ALLOWANCE;
