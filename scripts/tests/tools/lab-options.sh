@@ -40,9 +40,15 @@ check "--tos: and in no other" 0 "$(tcpdump -n -r "$home/seen.pcap" "$data and i
 	2> /dev/null | wc -l)"
 check_ok "--trace: of the kernel" grep -q 'cm_event_handler: .*ESTABLISHED' "$home/events"
 check_ok "--trace: of the driver" test "$(grep -c ' rhca_tx: ' "$home/events")" -ge 40
-as_user roce-lab run --trace 'nonesuch:*' events -- true 2> "$work/said"
+as_user cp events kept
+as_user roce-lab run --trace 'nonesuch:*' kept -- true 2> "$work/said"
 check "--trace of no event" "125 roce-lab: --trace nonesuch:*: the kernel has no such events" \
 	"$? $(sed 's/ (.*//' "$work/said")"
+as_user roce-lab run --pcap kept --cwd /nowhere -- true 2> "$work/said"
+check "--pcap of a lab that does not start: status" 125 $?
+check_ok "--pcap, --trace: what the file had, if no command starts" cmp "$home/events" "$home/kept"
+as_user roce-lab run --trace sched:sched_process_hang kept -- true
+check "--trace without an event" 0 "$(stat -c %s "$home/kept")"
 # read_late OPTION...: a file larger than pipes, which nobody reads before the command has
 # ended; into $work/late
 read_late() {

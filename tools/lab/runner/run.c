@@ -395,6 +395,28 @@ static void take_signals(void)
 		take_signal(numbers[i]);
 }
 
+/* --- output ----------------------------------------------------------------- */
+
+static void start_output(int from, int to, const char *name, const char *channel)
+{
+	struct relay *relay;
+
+	if (to < 0)
+		return;
+	/* If that ends in die(), those started before are waited for. */
+	relay = relay_start(from, to, false);
+	current.outputs[current.n_outputs++] = (struct output){ relay, name, channel, 0 };
+}
+
+/* Its former content is kept until a command has started. */
+static void start_copy(int from, int to, const char *name, const char *channel)
+{
+	/* EINVAL: not a regular file */
+	if (to >= 0 && ftruncate(to, 0) && errno != EINVAL)
+		die("%s: %s", name, strerror(errno));
+	start_output(from, to, name, channel);
+}
+
 /* --- reports ---------------------------------------------------------------- */
 
 /* The command was stopped, so stop the runner, with the terminal restored. It continues on SIGCONT.
@@ -428,13 +450,16 @@ static void note_sent(const char *value)
 static void take_report(char *name)
 {
 	char *value = strchr(name, '=');
+	const int *ends = current.machine.ends;
 
 	if (!value)
 		return;
 	*value++ = 0;
-	if (!strcmp(name, "started")) {
+	if (!strcmp(name, "started") && !current.ready) {
 		current.ready = true;
 		terminal_take(&current.terminal);
+		start_copy(ends[CAPTURE], current.copies[0], "--pcap", "capture");
+		start_copy(ends[TRACE], current.copies[1], "--trace", "trace");
 	} else if (!strcmp(name, "stopped") && current.terminal.raw) {
 		stop();
 	} else if (!strcmp(name, "ended")) {
@@ -536,22 +561,11 @@ static void follow(void)
 
 static int open_file(const char *option, const char *path)
 {
-	int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+	int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
 
 	if (path && fd < 0)
 		die("--%s %s: %s", option, path, strerror(errno));
 	return fd;
-}
-
-static void start_output(int from, int to, const char *name, const char *channel)
-{
-	struct relay *relay;
-
-	if (to < 0)
-		return;
-	/* If that ends in die(), those started before are waited for. */
-	relay = relay_start(from, to, false);
-	current.outputs[current.n_outputs++] = (struct output){ relay, name, channel, 0 };
 }
 
 static void start_showing(void)
@@ -579,8 +593,6 @@ static void start_streams(void)
 		relay_start(in, ends[STDIN], true);
 	start_output(ends[STDOUT], 1, "standard output", "stdout");
 	start_output(ends[STDERR], 2, "standard error", "stderr");
-	start_output(ends[CAPTURE], current.copies[0], "--pcap", "capture");
-	start_output(ends[TRACE], current.copies[1], "--trace", "trace");
 }
 
 /* For an emulator, which discards data in transit when it ends */
