@@ -102,11 +102,12 @@ class Signals:
         self.came = []
         if threading.current_thread() is not threading.main_thread():
             return
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number, default in ((signal.SIGTERM, signal.SIG_DFL), (signal.SIGHUP, signal.SIG_DFL),
+                                (signal.SIGINT, signal.default_int_handler)):
             # Keep signals that are ignored or have a handler.
-            if signal.getsignal(number) == signal.SIG_DFL:
+            if signal.getsignal(number) == default:
                 signal.signal(number, self.take)
-                stack.callback(signal.signal, number, signal.SIG_DFL)
+                stack.callback(signal.signal, number, default)
 
     def take(self, number, _frame):
         self.came.append(number)
@@ -136,7 +137,13 @@ class Signals:
 
 def ends_with_this():
     """Words before a command that end it, with its lab, if this process is killed."""
-    return ['setpriv', '--pdeathsig', 'TERM', '--'] if shutil.which('setpriv') else []
+    words = ['setpriv', '--pdeathsig', 'TERM', '--']
+    try:
+        # Busybox's does not have that option.
+        works = not subprocess.call(words + ['true'], stderr=subprocess.DEVNULL)
+    except OSError:
+        works = False
+    return words if works else []
 
 
 def shows_this():

@@ -106,6 +106,31 @@ for name in TERM HUP KILL; do
 	pkill -KILL -u $uid
 done
 
+cat > "$home/test_cleans.py" << 'END'
+import time
+import pytest
+@pytest.fixture
+def kept():
+    yield
+    open('cleaned', 'w').close()
+def test_lasts(rdma_lab, kept):
+    open('begun', 'w').close()
+    time.sleep(1000)
+END
+rm -f "$home/begun"
+# As with busybox's setpriv
+mkdir "$home/busybox"
+printf '#!/bin/sh\nexit 1\n' > "$home/busybox/setpriv"
+chmod a+x "$home/busybox/setpriv"
+as_user env --default-signal=INT PATH="$home/busybox:/usr/bin:/bin" PYTHONPATH="$python_path" \
+	PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -p pytest_roce_lab -p no:cacheprovider \
+	test_cleans.py > "$work/said" 2>&1 &
+busywait 100 test -e "$home/begun" || fail "test_cleans.py does not begin without --pdeathsig"
+pkill -INT -o -u $uid -f '^/usr/bin/python3 -m pytest'
+wait $!
+check "INT to pytest: status, as without a lab" 2 $?
+check_ok "INT to pytest: fixtures are torn down" test -e "$home/cleaned"
+
 : "pytest's own options"
 cat > "$home/test_options.py" << 'END'
 import pytest
