@@ -6,6 +6,7 @@ are kept by rdma_cm, so the folder may be removed again afterwards.
 """
 
 import contextlib
+import fcntl
 import os
 import subprocess
 
@@ -29,13 +30,24 @@ def mount():
 
 
 @contextlib.contextmanager
+def locked():
+    """Another of these commands waits: it must not remove the folder that this one uses."""
+    try:
+        lock = os.open(roce.path(MOUNT_POINT, "rdma_cm"), os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise roce.Trouble("rdma_cm is not loaded (modprobe rdma_cm)") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+@contextlib.contextmanager
 def port_folder(device, port):
     """The folder of a port, created, and removed again, if it does not exist."""
     folder = os.path.join(MOUNT_POINT, "rdma_cm", device)
     made = False
-    mount()
-    if not os.path.isdir(roce.path(MOUNT_POINT, "rdma_cm")):
-        raise roce.Trouble("rdma_cm is not loaded (modprobe rdma_cm)")
     try:
         os.mkdir(roce.path(folder))
         made = True
@@ -65,7 +77,8 @@ def change(options, attribute, value):
     device = roce.only_device(options.device)
     if os.geteuid():
         raise roce.Trouble("only root may look into configfs")
-    with port_folder(device.name, options.port) as folder:
+    mount()
+    with locked(), port_folder(device.name, options.port) as folder:
         if value is not None:
             roce.write(value, folder, attribute)
         now = roce.read(folder, attribute)

@@ -100,6 +100,8 @@ tool cma_roce_tos -d "$DEV_A" -t 0x68
 check "cma_roce_tos -t" "0 104" "$STATUS $SAID"
 check "configfs has it" 104 "$(< "$cma/$DEV_A/ports/1/default_roce_tos")"
 check "a folder that was there stays" "$DEV_A" "$(ls "$cma")"
+check "one waits for another that uses the folder" 124 "$(flock "$cma" \
+	timeout 3 "$TOOLS/cma_roce_tos" -d "$DEV_A" > /dev/null; echo $?)"
 tool cma_roce_mode -d "$DEV_A" -p 3
 check "cma_roce_mode: no such port" "1 cma_roce_mode: $DEV_A has no port 3" "$STATUS $ERRORS"
 tool cma_roce_tos -d "$DEV_A" -t 256
