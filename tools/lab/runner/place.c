@@ -34,16 +34,17 @@ static double changed_s(const char *path)
 static const char *own_kernel(const char *folder, char **place)
 {
 	char *beside = text("%s/roce-lab", folder), *kernel, *driver;
+	const char *whole = realpath(folder, NULL) ?: folder;
 
 	*place = exists(beside) ? beside : text("%s", folder);
 	kernel = text("%s/linux", *place);
 	driver = text("%s/modules/roce_hca.ko", *place);
 	if (!exists(kernel) || !exists(driver))
 		return text("--kernel %s: the modules for it are missing: \"tools/lab/build "
-			    "--kernel %s\" in the work tree builds them", folder, folder);
+			    "--kernel %s\" in the work tree builds them", folder, whole);
 	if (changed_s(kernel) > changed_s(driver))
 		return text("--kernel %s: the kernel is newer than the modules for it: "
-			    "\"tools/lab/build --kernel %s\" in the work tree", folder, folder);
+			    "\"tools/lab/build --kernel %s\" in the work tree", folder, whole);
 	return NULL;
 }
 
