@@ -39,59 +39,26 @@ bool rhca_same_l3_domain(struct net *net, int a, int b)
 	       l3mdev_master_ifindex_by_index(net, b);
 }
 
-static __always_inline bool entry_matches(const struct rhca_gid_entry *entry,
-					  const struct rhca_gid_query *query)
+static bool entry_matches(const struct rhca_gid_entry *entry,
+			  const struct rhca_gid_query *query)
 {
-	return entry->type == query->type &&
-	       !memcmp(&entry->gid, query->gid, sizeof(entry->gid));
+	if (entry->type != query->type || memcmp(&entry->gid, query->gid, sizeof(entry->gid)))
+		return false;
+	if (query->ifindex)
+		return entry->ifindex == query->ifindex;
+	return !query->domain_of ||
+	       rhca_same_l3_domain(query->net, entry->ifindex, query->domain_of);
 }
 
-static int find_on_netdev(const struct rhca_gid_table *table,
-			  const struct rhca_gid_query *query)
+static int find_entry(const struct rhca_gid_table *table,
+		      const struct rhca_gid_query *query)
 {
 	int i;
 
 	for (i = 0; i < table->end; i++)
-		if (entry_matches(&table->entry[i], query) &&
-		    table->entry[i].ifindex == query->ifindex)
+		if (entry_matches(&table->entry[i], query))
 			return i;
 	return -ENOENT;
-}
-
-static int find_in_domain(const struct rhca_gid_table *table,
-			  const struct rhca_gid_query *query)
-{
-	int i;
-
-	for (i = 0; i < table->end; i++)
-		if (entry_matches(&table->entry[i], query) &&
-		    (!query->domain_of ||
-		     rhca_same_l3_domain(query->net, table->entry[i].ifindex,
-					 query->domain_of)))
-			return i;
-	return -ENOENT;
-}
-
-static __always_inline int find(struct rhca_gid_table *table,
-				const struct rhca_gid_query *query,
-				int (*search)(const struct rhca_gid_table *table,
-					      const struct rhca_gid_query *query))
-{
-	unsigned int seq;
-	int index;
-
-	do {
-		seq = read_seqbegin(&table->lock);
-		index = search(table, query);
-	} while (read_seqretry(&table->lock, seq));
-	return index;
-}
-
-/* Rare: its calls must not cost the other search its registers */
-static noinline int find_widely(struct rhca_gid_table *table,
-				const struct rhca_gid_query *query)
-{
-	return find(table, query, find_in_domain);
 }
 
 /*
@@ -101,8 +68,14 @@ static noinline int find_widely(struct rhca_gid_table *table,
 int rhca_gid_find(struct rhca_gid_table *table,
 		  const struct rhca_gid_query *query)
 {
-	return query->ifindex ? find(table, query, find_on_netdev) :
-				find_widely(table, query);
+	unsigned int seq;
+	int index;
+
+	do {
+		seq = read_seqbegin(&table->lock);
+		index = find_entry(table, query);
+	} while (read_seqretry(&table->lock, seq));
+	return index;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_find);
 
