@@ -42,8 +42,7 @@ static int change_gid(const struct ib_gid_attr *attr, bool add)
 	if (!port || attr->index >= RHCA_NUM_GIDS)
 		return -EINVAL;
 	if (port->dev->backend->gid_set)
-		ret = port->dev->backend->gid_set(port, attr->index,
-						  add ? attr : NULL);
+		ret = port->dev->backend->gid_set(port, attr, add);
 	/* ib_core has dropped it whatever we return */
 	if (ret && add)
 		return ret;

@@ -170,25 +170,27 @@ static u8 l3_type_of(const struct ib_gid_attr *attr)
 	       MLX5_ROCE_L3_TYPE_IPV4 : MLX5_ROCE_L3_TYPE_IPV6;
 }
 
-static int gid_set(struct rhca_port *port, u16 index,
-		   const struct ib_gid_attr *attr)
+static int gid_set(struct rhca_port *port, const struct ib_gid_attr *attr,
+		   bool add)
 {
 	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(&port->dev->ibdev);
-	u8 mac[ETH_ALEN], version;
+	bool is_v2 = attr->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP;
+	u8 version = is_v2 ? MLX5_ROCE_VERSION_2 : MLX5_ROCE_VERSION_1;
 	u16 vlan = VLAN_N_VID;
+	u8 mac[ETH_ALEN];
 	int ret;
 
-	if (!attr)
-		return mlx5_core_roce_gid_set(mdev, index, 0, 0, NULL, NULL,
-					      false, 0, FIRMWARE_PORT);
+	/* An empty entry has a version too: of v1, not each adapter takes it */
+	if (!add)
+		return mlx5_core_roce_gid_set(mdev, attr->index, version,
+					      is_v2 ? MLX5_ROCE_L3_TYPE_IPV6 : 0,
+					      NULL, NULL, false, 0, FIRMWARE_PORT);
 	ret = rdma_read_gid_l2_fields(attr, &vlan, mac);
 	if (ret)
 		return ret;
-	version = attr->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP ?
-		  MLX5_ROCE_VERSION_2 : MLX5_ROCE_VERSION_1;
-	return mlx5_core_roce_gid_set(mdev, index, version, l3_type_of(attr),
-				      attr->gid.raw, mac, vlan < VLAN_N_VID,
-				      vlan, FIRMWARE_PORT);
+	return mlx5_core_roce_gid_set(mdev, attr->index, version,
+				      l3_type_of(attr), attr->gid.raw, mac,
+				      vlan < VLAN_N_VID, vlan, FIRMWARE_PORT);
 }
 
 /* On Ethernet the firmware has one fixed P_Key */

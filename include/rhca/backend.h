@@ -90,8 +90,8 @@ struct rhca_qp_change {
  *	When it returns no packet of the port is being handled.
  * @port_speaks: Optional. Can the port receive packets of this RoCE version now? Without it, it can
  *	if policy enables that version.
- * @gid_set: Optional. Entry @index of the port's GID table is now @attr; NULL: is empty. An error
- *	rejects the GID; emptying cannot be rejected.
+ * @gid_set: Optional. The entry of the port's GID table is now @attr or, unless @add, no longer: is
+ *	empty. An error rejects the GID; emptying cannot be rejected.
  * @pkeys_check: Optional. May this be the port's P_Key table? -EOPNOTSUPP if it is not supported.
  *	Without it, any may. RTNL may be held, and must not be taken.
  *
@@ -150,8 +150,8 @@ struct rhca_backend_ops {
 	void (*port_quiesce)(struct rhca_port *port);
 	void (*port_close)(struct rhca_port *port);
 	bool (*port_speaks)(struct rhca_port *port, enum ib_gid_type type);
-	int (*gid_set)(struct rhca_port *port, u16 index,
-		       const struct ib_gid_attr *attr);
+	int (*gid_set)(struct rhca_port *port, const struct ib_gid_attr *attr,
+		       bool add);
 	int (*pkeys_check)(struct rhca_port *port,
 			   const struct rhca_pkey_table *table);
 

@@ -96,7 +96,7 @@ RECORDS(void, dev_quiesce, record_call(RECORDED_DEV_QUIESCE), struct rhca_dev *d
 RECORDS(void, port_quiesce, record_port(RECORDED_PORT_QUIESCE, port), struct rhca_port *port)
 RECORDS(void, port_close, record_port(RECORDED_PORT_CLOSE, port), struct rhca_port *port)
 RECORDS(int, gid_set, return record_port(RECORDED_GID_SET, port),
-	struct rhca_port *port, u16 index, const struct ib_gid_attr *attr)
+	struct rhca_port *port, const struct ib_gid_attr *attr, bool add)
 RECORDS(int, pkeys_check, return record_port(RECORDED_PKEYS_CHECK, port),
 	struct rhca_port *port, const struct rhca_pkey_table *table)
 RECORDS(int, qp_destroy, return record_qp(RECORDED_QP_DESTROY, qp),

@@ -126,7 +126,7 @@ enum command_status command_set_roce_address(struct command *cmd)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_GID_INDEX);
 	if (version != ROCE_V1 && version != ROCE_V2)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_GID_INDEX);
-	if (!is_empty(a, GID_BYTES) && !caps_have_roce(&cmd->dev->caps, version))
+	if (!caps_have_roce(&cmd->dev->caps, version))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_GID_INDEX);
 	address = &cmd->dev->vport.address[index];
 	memset(address, 0, sizeof(*address));

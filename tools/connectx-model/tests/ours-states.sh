@@ -22,6 +22,14 @@ speaks_v2_only() {
 		! find_gid v1 ffff
 }
 
+has_no_gid() { ! find_gid "$@"; }
+
+# Its entry becomes an empty one: of RoCE v1, the firmware would refuse it, and mlx5_core log that
+address_goes() {
+	ip address add 10.7.0.9/24 dev "$netdev" && wait_for find_gid v2 0a07:0009 &&
+		ip address del 10.7.0.9/24 dev "$netdev" && wait_for has_no_gid v2 0a07:0009
+}
+
 # Counters of queue pairs are absent, instead of 0; those for packets of the port exist
 counts_port_alone() {
 	local files=/sys/class/infiniband/$rdma/ports/1/hw_counters
@@ -136,6 +144,7 @@ if [ "${1-}" = lacking ]; then
 		"ib_read_bw -d $rdma -x $gid -F -n 50 -s 65536 localhost"
 	pair rping "rping -s -a $address -C 5" "rping -c -a $address -C 5"
 	check counts-port-alone counts_port_alone
+	check address-goes address_goes
 	finish
 fi
 timeout 120 /usr/bin/python3 "$here/states.py" "$rdma" "$gid" "$RHCA_SHARE" || failed=1
