@@ -170,8 +170,13 @@ int rhca_mlx5_pre_destroy_cq(struct ib_cq *ibcq)
 {
 	struct rhca_mlx5_cq *cq = to_rhca_mlx5_cq(ibcq);
 
+	/* Work in progress must neither arm nor moderate who gets the number next */
+	spin_lock_irq(&cq->lock);
 	cq->has_ended = true;
+	spin_unlock_irq(&cq->lock);
+	mutex_lock(&cq->resize_lock);
 	cq->is_lost = abandon(cq, rhca_mlx5_mdev(ibcq->device));
+	mutex_unlock(&cq->resize_lock);
 	return 0;
 }
 
@@ -328,14 +333,19 @@ int rhca_mlx5_resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
 int rhca_mlx5_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us)
 {
 	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibcq->device);
+	struct rhca_mlx5_cq *cq = to_rhca_mlx5_cq(ibcq);
+	int ret = 0;
 
 	if (!MLX5_CAP_GEN(mdev, cq_moderation))
 		return -EOPNOTSUPP;
 	if (period_us > MLX5_MAX_CQ_PERIOD)
 		return -EINVAL;
-	return mlx5_core_modify_cq_moderation(mdev,
-					      &to_rhca_mlx5_cq(ibcq)->hw,
-					      period_us, count);
+	mutex_lock(&cq->resize_lock);
+	if (!cq->has_ended)
+		ret = mlx5_core_modify_cq_moderation(mdev, &cq->hw, period_us,
+						     count);
+	mutex_unlock(&cq->resize_lock);
+	return ret;
 }
 
 /*

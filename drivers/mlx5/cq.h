@@ -28,7 +28,7 @@ struct rhca_mlx5_cq {
 	bool real_time;		/* timestamps have the time of day, not the adapter's */
 	bool wants_stamps;	/* a process reads the timestamps in its entries */
 	bool has_leaked;	/* the adapter holds a queue with it, see struct rhca_mlx5_pd */
-	bool has_ended;		/* its events have, before it is destroyed; the kernel's */
+	bool has_ended;		/* the adapter's has, before ib_core's work on it; @lock */
 	bool is_lost;		/* then: the adapter holds it */
 	struct mutex resize_lock;	/* protects the entries in @buffer, and: */
 	u8 log_entries;		/* their number */

@@ -202,9 +202,10 @@ int rhca_mlx5_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	spin_lock_irqsave(&cq->lock, irq_flags);
 	missed = flags & IB_CQ_REPORT_MISSED_EVENTS &&
 		 rhca_mlx5_cq_entry(cq, cq->hw.cons_index);
-	mlx5_cq_arm(&cq->hw, solicited ? MLX5_CQ_DB_REQ_NOT_SOL :
-					 MLX5_CQ_DB_REQ_NOT,
-		    hca->doorbells.up->map, cq->hw.cons_index);
+	if (likely(!cq->has_ended))
+		mlx5_cq_arm(&cq->hw, solicited ? MLX5_CQ_DB_REQ_NOT_SOL :
+						 MLX5_CQ_DB_REQ_NOT,
+			    hca->doorbells.up->map, cq->hw.cons_index);
 	spin_unlock_irqrestore(&cq->lock, irq_flags);
 	return missed;
 }

@@ -34,9 +34,9 @@ BY_VALUES = 'kernel-'
 BACKGROUND = {'ACCESS_REG', 'QUERY_VPORT_COUNTER', 'QUERY_VPORT_STATE', 'QUERY_Q_COUNTER',
               'QUERY_NIC_VPORT_CONTEXT', 'QUERY_FLOW_COUNTER', 'QUERY_CONG_STATISTICS', 'NOP'}
 
-# In steps of the kernel's users, which take longer: for mlx5_ib ib_core sometimes moderates
-# completion queues (use_cq_dim), for roce_hca_mlx5 it does not. The network interface is
-# notified of addresses, and mlx5_ib enables loopback with the first transport domain
+# In steps of the kernel's users, which take longer, ib_core sometimes moderates completion
+# queues (use_cq_dim). The network interface is notified of addresses, and mlx5_ib enables
+# loopback with the first transport domain
 OCCASIONAL = {'MODIFY_CQ', 'MODIFY_NIC_VPORT_CONTEXT', 'SET_FLOW_TABLE_ENTRY',
               'DELETE_FLOW_TABLE_ENTRY'}
 

@@ -3,7 +3,8 @@
  * A user in the kernel whose completion queue ends, or whose adapter dies. Loading the module fails
  * if
  *  - a completion event, just before the adapter destroys the queue, schedules the queue's work,
- *    and that runs after ib_free_cq();
+ *    and that runs after ib_free_cq(). Nor may work that is still running arm the number that the
+ *    queue had, which the model would tell;
  *  - with dead=1: the firmware dies, and a request that another processor posts while a completion
  *    is handled in softirq context is never completed.
  */
@@ -51,21 +52,30 @@ static void count_late(struct work_struct *work)
 }
 
 /* As an interrupt of the adapter here would */
-static int raise_event(struct kprobe *probe, struct pt_regs *regs)
+static int raise_event(struct kretprobe_instance *call, struct pt_regs *regs)
 {
-	if (current == ends_it && !events++)
-		ending->comp_handler(ending, ending->cq_context);
+	if (current != ends_it || events++)
+		return 1;
+	ending->comp_handler(ending, ending->cq_context);
 	return 0;
 }
 
-static struct kprobe destroying = {
-	.symbol_name	= "mlx5_core_destroy_cq",
-	.pre_handler	= raise_event,
+/* As the queue's work at its end */
+static int arm(struct kretprobe_instance *call, struct pt_regs *regs)
+{
+	ib_req_notify_cq(ending, IB_CQ_NEXT_COMP);
+	return 0;
+}
+
+static struct kretprobe destroying = {
+	.kp.symbol_name	= "mlx5_core_destroy_cq",
+	.entry_handler	= raise_event,
+	.handler	= arm,
 };
 
 static int free_while_raised(struct workqueue_struct *queue)
 {
-	int ret = register_kprobe(&destroying);
+	int ret = register_kretprobe(&destroying);
 
 	if (!ret) {
 		queue_work(queue, &blocker);
@@ -76,7 +86,7 @@ static int free_while_raised(struct workqueue_struct *queue)
 	ib_free_cq(ending);
 	if (ret)
 		return ret;
-	unregister_kprobe(&destroying);
+	unregister_kretprobe(&destroying);
 	complete(&ended);
 	flush_workqueue(queue);
 	pr_info("%d events, %d late\n", events, late);
