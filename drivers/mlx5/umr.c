@@ -67,7 +67,7 @@ bool rhca_mlx5_can_fill_key(const struct rhca_mlx5 *hca,
 {
 	return !MLX5_CAP_GEN(hca->mdev, umr_modify_entity_size_disabled) &&
 	       (MLX5_CAP_GEN(hca->mdev, umr_extended_translation_offset) ||
-		spec->bytes < LONG_KEY_BYTES) &&
+		(spec->bytes < LONG_KEY_BYTES && spec->num_pages < SZ_64K)) &&
 	       !READ_ONCE(hca->umr_queue->is_broken);
 }
 
