@@ -59,6 +59,23 @@ static void send_queue_holds_max_send_wr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_num_sent(hca), DEPTH);
 }
 
+/* A ring has room for more */
+static void longest_queues_may_be_requested_again(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	const u32 most = hca->ibdev->attrs.max_qp_wr;
+	struct ib_qp_init_attr init = {
+		.send_cq = hca->cq, .recv_cq = hca->cq, .qp_type = IB_QPT_RC,
+		.cap = { .max_send_wr = most, .max_recv_wr = most },
+	};
+	struct ib_qp *qp = ib_create_qp(hca->pd, &init);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(qp));
+	ib_destroy_qp(qp);
+	KUNIT_EXPECT_EQ(test, init.cap.max_send_wr, most);
+	KUNIT_EXPECT_EQ(test, init.cap.max_recv_wr, most);
+}
+
 static const struct room_case {
 	const char *desc;
 	u8 asked;
@@ -143,6 +160,7 @@ static void rate_of_a_destroyed_qp_is_not_read(struct kunit *test)
 TEST_SUITE(rhca_qp_memory,
 	   KUNIT_CASE(idle_rc_qp_of_depth_16_takes_6_kib),
 	   KUNIT_CASE(send_queue_holds_max_send_wr),
+	   KUNIT_CASE(longest_queues_may_be_requested_again),
 	   KUNIT_CASE_PARAM(responder_resources_are_as_many_as_asked_for, room_gen_params),
 	   KUNIT_CASE(resources_keep_their_content_when_they_grow),
 	   KUNIT_CASE(rate_of_a_destroyed_qp_is_not_read));

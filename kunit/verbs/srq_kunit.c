@@ -93,7 +93,7 @@ static void limit_is_ignored_at_creation(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0);
 }
 
-/* It has room for more than was requested, and than may be requested */
+/* It has room for more than may be requested, but does not say so */
 static void longest_queue_may_have_a_limit(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
@@ -105,6 +105,7 @@ static void longest_queue_may_have_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib_modify_srq(srq, &attr, IB_SRQ_LIMIT), 0);
 	KUNIT_ASSERT_EQ(test, ib_query_srq(srq, &attr), 0);
 	KUNIT_EXPECT_EQ(test, attr.srq_limit, 1);
+	KUNIT_EXPECT_EQ(test, attr.max_wr, hca->ibdev->attrs.max_srq_wr);
 }
 
 static void count_limit(struct ib_event *event, void *context)

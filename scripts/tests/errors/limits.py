@@ -49,6 +49,12 @@ def limit(what, make, most):
     check(f'{what} 2^31-1 is refused', False, attempt(lambda: make(2**31 - 1)))
 
 
+def twice(what, make, init):
+    """Creation writes the actual limits to init: those may be requested, too."""
+    for turn in ('once', 'again'):
+        check(f'{what} is accepted {turn}', True, attempt(lambda: make(pd, init)))
+
+
 limit('send queue of', lambda n: qp(send=n), attr.max_qp_wr)
 limit('receive queue of', lambda n: qp(recv=n), attr.max_qp_wr)
 limit('send SGEs', lambda n: qp(ssge=n), attr.max_sge)
@@ -56,6 +62,10 @@ limit('receive SGEs', lambda n: qp(rsge=n), attr.max_sge)
 limit('CQ of', lambda n: CQ(ctx, n, None, None, 0), attr.max_cqe)
 limit('SRQ of', lambda n: srq(wr=n), attr.max_srq_wr)
 limit('SRQ SGEs', lambda n: srq(sge=n), attr.max_srq_sge)
+twice(f'QP with queues of {attr.max_qp_wr}', QP,
+      QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq,
+                 cap=QPCap(max_send_wr=attr.max_qp_wr, max_recv_wr=attr.max_qp_wr)))
+twice(f'SRQ of {attr.max_srq_wr}', SRQ, SrqInitAttr(SrqAttr(max_wr=attr.max_srq_wr)))
 check('inline data of 1 GiB is refused', False, attempt(lambda: qp(inline=1 << 30)))
 check('CQ of 0 is refused', False, attempt(lambda: CQ(ctx, 0, None, None, 0)))
 check('completion vector beyond the last is refused', False,
@@ -83,6 +93,11 @@ try:
     check('SRQ limit above its size', 'refused', 'done')
 except PyverbsError:
     check('SRQ limit above its size', 'refused', 'refused')
+
+longest = srq(wr=attr.max_srq_wr)
+check('the longest SRQ reports', attr.max_srq_wr, longest.query().max_wr)
+longest.modify(longest.query(), e.IBV_SRQ_MAX_WR)
+longest.close()
 
 # Create many objects at once, then destroy all: nothing is left behind.
 many = min(attr.max_qp, 300)

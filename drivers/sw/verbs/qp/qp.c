@@ -179,7 +179,7 @@ static int create_queues(struct rhca_verbs_qp *qp, struct ib_qp_init_attr *init,
 		rhca_sq_exit(&qp->sq);
 		return ret;
 	}
-	init->cap.max_recv_wr = qp->rq.max_wr;
+	init->cap.max_recv_wr = min_t(u32, qp->rq.max_wr, RHCA_MAX_QP_WR);
 	init->cap.max_recv_sge = qp->rq.max_sge;
 	return 0;
 }

@@ -57,7 +57,7 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		return ret;
 	}
 	mutex_init(&srq->resize_lock);
-	init->attr.max_wr = srq->rq.max_wr;
+	init->attr.max_wr = min_t(u32, srq->rq.max_wr, RHCA_MAX_SRQ_WR);
 	init->attr.max_sge = srq->rq.max_sge;
 	return 0;
 }
@@ -161,7 +161,7 @@ static int query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
 	struct rhca_srq *srq = to_rhca_srq(ibsrq);
 
-	attr->max_wr = READ_ONCE(srq->rq.max_wr);
+	attr->max_wr = min_t(u32, READ_ONCE(srq->rq.max_wr), RHCA_MAX_SRQ_WR);
 	attr->max_sge = srq->rq.max_sge;
 	attr->srq_limit = READ_ONCE(srq->limit);
 	return 0;
