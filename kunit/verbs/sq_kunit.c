@@ -70,6 +70,7 @@ struct fetch_case {
 #define ON(qp, wr)		IB_QPT_##qp, IB_WR_##wr
 #define LIST(entries, each)	.num_sge = (entries), .sge_bytes = (each)
 #define INLINE(bytes)		.flags = IB_SEND_INLINE, .inline_bytes = (bytes)
+#define UNFLAGGED(bytes)	.inline_bytes = (bytes)
 #define IS(what)		.status = (what)
 
 static const struct fetch_case fetch_cases[] = {
@@ -83,6 +84,12 @@ static const struct fetch_case fetch_cases[] = {
 	{ "inline READ", ON(RC, RDMA_READ), INLINE(8), IS(BAD) },
 	{ "inline atomic", ON(RC, ATOMIC_FETCH_AND_ADD), INLINE(8), IS(BAD) },
 	{ "most inline bytes", ON(RC, SEND), INLINE(U32_MAX), IS(BAD) },
+	{ "inline SEND of ibv_wr_*", ON(RC, SEND), UNFLAGGED(SQ_INLINE), .length = SQ_INLINE },
+	{ "too many bytes of ibv_wr_*", ON(RC, SEND), UNFLAGGED(SQ_INLINE + 1), IS(BAD) },
+	{ "inline READ of ibv_wr_*", ON(RC, RDMA_READ), UNFLAGGED(8), IS(BAD) },
+	{ "ATOMIC WRITE", IB_QPT_RC, RHCA_WR_ATOMIC_WRITE, UNFLAGGED(8), .length = 8 },
+	{ "ATOMIC WRITE of a list", IB_QPT_RC, RHCA_WR_ATOMIC_WRITE, LIST(1, 8), .length = 8 },
+	{ "empty ATOMIC WRITE", IB_QPT_RC, RHCA_WR_ATOMIC_WRITE, IS(BAD) },
 	{ "longest message", ON(RC, RDMA_WRITE), LIST(2, 0x40000000), .length = 0x80000000 },
 	{ "longer than a message", ON(RC, RDMA_WRITE), LIST(3, 0x40000000), IS(IB_WC_LOC_LEN_ERR) },
 	{ "length that overflows 32 bits", ON(RC, SEND),

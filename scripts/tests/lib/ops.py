@@ -24,6 +24,7 @@ parser.add_argument('--wait', type=float, default=60, help='seconds for one comp
 parser.add_argument('--timeout', type=int, default=17, help='local ACK timeout of RC QPs')
 parser.add_argument('--label', default='')
 parser.add_argument('--unfenced', action='store_true', help='no request waits for READs and atomics')
+parser.add_argument('--ours', action='store_true', help='also what rdma_rxe does wrong')
 parser.add_argument('--received-sl', type=lambda text: int(text, 0),
                     help='service level that completions of datagrams report')
 args = parser.parse_args()
@@ -58,15 +59,20 @@ def arrived(end, data, offset):
     return end.read(len(data) + 8, offset) == data + b'\xee' * 8
 
 
-def send(a, b, size, imm=None, inline=False, pieces=None, extra=None):
+def send(a, b, size, imm=None, inline=False, pieces=None, extra=None, built=False):
     data = fresh(a, size, 0)
     blank(b, size, FAR)
     grh = verbs.GRH if a.type == 'UD' else 0
     b.post_recv([(FAR - grh, size + grh + 8)], wr_id=7)
     flags = verbs.SIGNALED | (verbs.e.IBV_SEND_INLINE if inline else 0) | (extra or 0)
     kind = 'SEND' if imm is None else 'SEND_IMM'
-    ret = a.post_send(kind, pieces or [(0, size)], wr_id=9, flags=flags, imm=imm or 0, **ROUTE_UD(a))
-    what = name(f'{a.type} {kind} {size}{" inline" if inline else ""}{" pieces" if pieces else ""}')
+    if built:
+        ret = a.build_inline(size, wr_id=9)
+    else:
+        ret = a.post_send(kind, pieces or [(0, size)], wr_id=9, flags=flags, imm=imm or 0,
+                          **ROUTE_UD(a))
+    what = name(f'{a.type} {kind} {size}{" inline" if inline else ""}{" pieces" if pieces else ""}'
+                f'{" by ibv_wr_send()" if built else ""}')
     if ret:
         return done_well(what + ' posted', 0, ret)
     sent, received = a.wait(1, args.wait), b.wait(1, args.wait)
@@ -191,8 +197,8 @@ def done_well(what, expected, got):
 
 
 def run_all(kind):
-    a = verbs.End.open(args.a, args.index_a, qp_type=kind)
-    b = verbs.End.open(args.b, args.index_b, qp_type=kind)
+    a = verbs.End.open(args.a, args.index_a, qp_type=kind, extended=args.ours)
+    b = verbs.End.open(args.b, args.index_b, qp_type=kind, extended=args.ours)
     wrap = 0xffffff - 20
     route = {} if kind == 'UD' else ROUTE
     verbs.connect(a, b, mtu=MTU, sq_psn=wrap, rq_psn=wrap, timeout=args.timeout, **route)
@@ -210,6 +216,8 @@ def run_all(kind):
             if kind != 'UD':
                 write(one, two, size, imm=0xfeedbeef)
         send(one, two, 29, inline=True)
+        if args.ours and kind != 'UD':
+            send(one, two, 29, built=True)
         many_sges(one, two)
         if kind == 'RC':
             atomics(one, two)

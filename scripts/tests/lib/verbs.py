@@ -25,7 +25,7 @@ from pyverbs.cq import CQ, CompChannel
 from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsRDMAError
-from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.qp import QP, QPAttr, QPCap, QPEx, QPInitAttr, QPInitAttrEx
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
 
@@ -71,7 +71,7 @@ class End:
 
     def __init__(self, device, gid_index, qp_type='RC', depth=64, size=1 << 18,
                  access=FULL, sges=4, inline=64, srq=False, events=False,
-                 port=1, sig_all=False, cq_depth=None):
+                 port=1, sig_all=False, cq_depth=None, extended=False):
         if qp_type == 'UC':
             one_cpu()
         self.device, self.gid_index, self.port = device, gid_index, port
@@ -87,9 +87,15 @@ class End:
             self.srq = SRQ(self.pd, SrqInitAttr(SrqAttr(max_wr=depth, max_sge=sges)))
         cap = QPCap(max_send_wr=depth, max_recv_wr=depth, max_send_sge=sges,
                     max_recv_sge=sges, max_inline_data=inline)
-        init = QPInitAttr(qp_type=TYPES[qp_type], scq=self.cq, rcq=self.cq,
-                          srq=self.srq, cap=cap, sq_sig_all=1 if sig_all else 0)
-        self.qp = QP(self.pd, init)       # without attributes it stays in RESET
+        init = {'qp_type': TYPES[qp_type], 'scq': self.cq, 'rcq': self.cq, 'srq': self.srq,
+                'cap': cap, 'sq_sig_all': 1 if sig_all else 0}
+        # Without attributes it stays in RESET
+        if extended:
+            mask = e.IBV_QP_INIT_ATTR_PD | e.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS
+            self.qp = QPEx(self.ctx, QPInitAttrEx(
+                pd=self.pd, comp_mask=mask, send_ops_flags=e.IBV_QP_EX_WITH_SEND, **init))
+        else:
+            self.qp = QP(self.pd, QPInitAttr(**init))
         self.mrs, self.ahs = [], {}
         self.remote = None
 
@@ -205,6 +211,18 @@ class End:
                          remote['qpn'] if dest_qpn is None else dest_qpn, qkey)
         try:
             self.qp.post_send(wr)
+        except PyverbsRDMAError as ex:
+            return ex.error_code
+        return 0
+
+    def build_inline(self, length, wr_id):
+        """SEND from the start of the region by ibv_wr_*() of an extended QP. Returns errno."""
+        self.qp.wr_start()
+        self.qp.wr_id, self.qp.wr_flags = wr_id, SIGNALED
+        self.qp.wr_send()
+        self.qp.wr_set_inline_data(self.mr.buf, length)
+        try:
+            self.qp.wr_complete()
         except PyverbsRDMAError as ex:
             return ex.error_code
         return 0

@@ -20,14 +20,14 @@ for type in $(roce_versions); do
 		ia=$(gid_index "$DEV_A" "$type" "${!a}") ib=$(gid_index "$DEV_B" "$type" "${!b}")
 		[ -n "$ia" ] && [ -n "$ib" ] || { fail "no $type GID of IPv$family"; continue; }
 		# As on ConnectX: the headers that precede a datagram's payload.
-		sl=()
 		case $type-$family in
-		v1-*) sl=(--received-sl 0) ;;
-		v2-4) sl=(--received-sl 0xa) ;;
-		v2-6) sl=(--received-sl 0x9) ;;
+		v1-*) sl=0 ;;
+		v2-4) sl=0xa ;;
+		v2-6) sl=0x9 ;;
 		esac
-		ours || sl=()
-		python ops.py "$DEV_A" "$ia" "$DEV_B" "$ib" --mtu $mtu --label "$type IPv$family " "${sl[@]}"
+		options=()
+		! ours || options=(--ours --received-sl "$sl")
+		python ops.py "$DEV_A" "$ia" "$DEV_B" "$ib" --mtu $mtu --label "$type IPv$family " "${options[@]}"
 	done
 done
 finish

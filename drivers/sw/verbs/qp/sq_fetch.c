@@ -86,8 +86,8 @@ static int fetch_data(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 {
 	u32 i;
 
-	if ((wqe->send_flags & IB_SEND_INLINE) ||
-	    wqe->opcode == RHCA_WR_ATOMIC_WRITE) {
+	/* ibv_wr_set_inline_data() and ibv_wr_atomic_write() of librxe set no flag */
+	if ((wqe->send_flags & IB_SEND_INLINE) || (!head->num_sge && head->length)) {
 		wqe->send_flags |= IB_SEND_INLINE;
 		wqe->num_sge = 0;
 		if (head->length > qp->sq.max_inline)
