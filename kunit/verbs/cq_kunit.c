@@ -189,19 +189,27 @@ static void completions_of_a_destroyed_qp_are_removed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 1);
 }
 
-/* Into the ring of a process, which reads it without a lock */
-static void list_of_completions_is_added_in_order(struct kunit *test)
+/* A CQ of a process, which reads its ring without a lock. Free the ring */
+static struct rhca_cq *process_cq(struct kunit *test)
 {
-	struct rhca_wc_list *list = test_alloc(test, sizeof(*list));
 	struct rhca_cq *cq = test_alloc(test, sizeof(*cq));
-	struct ib_qp *qp = test_alloc(test, sizeof(*qp));
-	struct ib_uverbs_wc *wc;
-	u32 i;
 
 	spin_lock_init(&cq->lock);
 	cq->user = true;
 	cq->armed = IB_CQ_SOLICITED;
-	KUNIT_ASSERT_EQ(test, 0, rhca_ring_alloc(&cq->ring, CQ_ENTRIES, sizeof(*wc), NULL, NULL));
+	KUNIT_ASSERT_EQ(test, 0, rhca_ring_alloc(&cq->ring, CQ_ENTRIES,
+						 sizeof(struct ib_uverbs_wc), NULL, NULL));
+	return cq;
+}
+
+static void list_of_completions_is_added_in_order(struct kunit *test)
+{
+	struct rhca_wc_list *list = test_alloc(test, sizeof(*list));
+	struct rhca_cq *cq = process_cq(test);
+	struct ib_qp *qp = test_alloc(test, sizeof(*qp));
+	struct ib_uverbs_wc *wc;
+	u32 i;
+
 	for (list->num = 0; list->num < CQ_ENTRIES; list->num++)
 		list->wc[list->num] = (struct ib_wc) { .wr_id = list->num,
 						       .qp = qp };
@@ -220,8 +228,43 @@ static void list_of_completions_is_added_in_order(struct kunit *test)
 	rhca_ring_free(&cq->ring);
 }
 
+/* IBV_WC_* of verbs.h; the kernel's flags have other values from 1 << 2 on */
+#define PROCESS_GRH		BIT(0)
+#define PROCESS_WITH_IMM	BIT(1)
+#define PROCESS_WITH_INV	BIT(3)
+
+static const struct flags_case {
+	const char *desc;
+	int kernel;
+	u32 process;
+} flags_cases[] = {
+	{ "headers and immediate data", IB_WC_GRH | IB_WC_WITH_IMM,
+	  PROCESS_GRH | PROCESS_WITH_IMM },
+	{ "invalidated key, also as rdma_rxe reports it", IB_WC_WITH_INVALIDATE,
+	  PROCESS_WITH_INV | IB_WC_WITH_INVALIDATE },
+	{ "the kernel's only", IB_WC_WITH_VLAN | IB_WC_WITH_NETWORK_HDR_TYPE | IB_WC_WITH_SMAC, 0 },
+};
+KUNIT_ARRAY_PARAM_DESC(flags, flags_cases, desc);
+
+static void process_gets_flags_of_its_own(struct kunit *test)
+{
+	const struct flags_case *c = test->param_value;
+	struct rhca_cq *cq = process_cq(test);
+	struct ib_wc wc = {
+		.wc_flags = c->kernel, .ex.invalidate_rkey = 0x1234,
+		.qp = test_alloc(test, sizeof(*wc.qp)),
+	};
+	struct ib_uverbs_wc *got = rhca_ring_slot(&cq->ring, 0);
+
+	rhca_cq_post(cq, &wc, 1, 0);
+	KUNIT_EXPECT_EQ(test, got->wc_flags, c->process);
+	KUNIT_EXPECT_EQ(test, got->ex.invalidate_rkey, 0x1234);
+	rhca_ring_free(&cq->ring);
+}
+
 TEST_SUITE(rhca_cq,
 	   KUNIT_CASE(list_of_completions_is_added_in_order),
+	   KUNIT_CASE_PARAM(process_gets_flags_of_its_own, flags_gen_params),
 	   KUNIT_CASE(overrun_fails_every_qp_of_the_cq),
 	   KUNIT_CASE(cq_in_error_takes_no_completion),
 	   KUNIT_CASE(qp_of_a_cq_in_error_stays_in_reset),

@@ -59,17 +59,17 @@ def arrived(end, data, offset):
     return end.read(len(data) + 8, offset) == data + b'\xee' * 8
 
 
-def send(a, b, size, imm=None, inline=False, pieces=None, extra=None, built=False):
+def send(a, b, size, imm=None, inline=False, pieces=None, extra=None, built=False, key=None):
     data = fresh(a, size, 0)
     blank(b, size, FAR)
     grh = verbs.GRH if a.type == 'UD' else 0
     b.post_recv([(FAR - grh, size + grh + 8)], wr_id=7)
     flags = verbs.SIGNALED | (verbs.e.IBV_SEND_INLINE if inline else 0) | (extra or 0)
-    kind = 'SEND' if imm is None else 'SEND_IMM'
+    kind = 'SEND_INV' if key else 'SEND' if imm is None else 'SEND_IMM'
     if built:
         ret = a.build_inline(size, wr_id=9)
     else:
-        ret = a.post_send(kind, pieces or [(0, size)], wr_id=9, flags=flags, imm=imm or 0,
+        ret = a.post_send(kind, pieces or [(0, size)], wr_id=9, flags=flags, imm=key or imm or 0,
                           **ROUTE_UD(a))
     what = name(f'{a.type} {kind} {size}{" inline" if inline else ""}{" pieces" if pieces else ""}'
                 f'{" by ibv_wr_send()" if built else ""}')
@@ -83,6 +83,9 @@ def send(a, b, size, imm=None, inline=False, pieces=None, extra=None, built=Fals
         check(what + ' service level', args.received_sl, received[0]['sl'])
     if good and imm is not None:
         check(what + ' immediate', imm, received[0]['imm'])
+    if good and key:
+        check(what + ' key', [key, verbs.e.IBV_WC_WITH_INV],
+              [received[0]['imm'], received[0]['flags'] & verbs.e.IBV_WC_WITH_INV])
 
 
 def ROUTE_UD(end):
@@ -218,6 +221,8 @@ def run_all(kind):
         send(one, two, 29, inline=True)
         if args.ours and kind != 'UD':
             send(one, two, 29, built=True)
+        if args.ours and kind == 'RC':
+            send(one, two, 29, key=two.bind_window())
         many_sges(one, two)
         if kind == 'RC':
             atomics(one, two)

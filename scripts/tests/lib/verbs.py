@@ -22,7 +22,7 @@ import pyverbs.device as d
 import pyverbs.enums as e
 from pyverbs.addr import AH, AHAttr, GID, GlobalRoute
 from pyverbs.cq import CQ, CompChannel
-from pyverbs.mr import MR
+from pyverbs.mr import MR, MW, MWBindInfo
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QP, QPAttr, QPCap, QPEx, QPInitAttr, QPInitAttrEx
@@ -33,6 +33,7 @@ TYPES = {'RC': e.IBV_QPT_RC, 'UC': e.IBV_QPT_UC, 'UD': e.IBV_QPT_UD}
 OPS = {
     'SEND': e.IBV_WR_SEND,
     'SEND_IMM': e.IBV_WR_SEND_WITH_IMM,
+    'SEND_INV': e.IBV_WR_SEND_WITH_INV,
     'WRITE': e.IBV_WR_RDMA_WRITE,
     'WRITE_IMM': e.IBV_WR_RDMA_WRITE_WITH_IMM,
     'READ': e.IBV_WR_RDMA_READ,
@@ -226,6 +227,17 @@ class End:
         except PyverbsRDMAError as ex:
             return ex.error_code
         return 0
+
+    def bind_window(self):
+        """Returns the key of a new type 2 window."""
+        mr = MR(self.pd, 4096, LOCAL | e.IBV_ACCESS_MW_BIND)
+        mw = MW(self.pd, e.IBV_MW_TYPE_2)
+        wr = SendWR(opcode=e.IBV_WR_BIND_MW)
+        wr.set_bind_wr(mw, MWBindInfo(mr, mr.buf, 4096, e.IBV_ACCESS_REMOTE_WRITE))
+        self.qp.post_send(wr)
+        self.wait()
+        self.mrs += [mw, mr]
+        return wr.rkey
 
     def address_handle(self, gid, route):
         key = (gid, tuple(sorted(route.items())))

@@ -173,7 +173,7 @@ class Step:
     def check_completion(self, wc):
         flags = wc.wc_flags & (e.IBV_WC_WITH_IMM | e.IBV_WC_WITH_INV)
         # rdma_rxe gives programs the kernel's value of this flag, which has another meaning.
-        if 'invalidate' in self.words and wc.wc_flags & e.IBV_WC_IP_CSUM_OK:
+        if words[0].startswith('rxe') and wc.wc_flags & e.IBV_WC_IP_CSUM_OK:
             flags |= e.IBV_WC_WITH_INV
         if 'immediate' in self.words:
             expect('flags', flags, e.IBV_WC_WITH_IMM)

@@ -38,6 +38,9 @@ static u8 user_sl(const struct ib_wc *wc)
 	}
 }
 
+/* IBV_WC_WITH_INV; IB_WC_WITH_INVALIDATE is IBV_WC_IP_CSUM_OK there */
+#define USER_WC_WITH_INV	BIT(3)
+
 static void fill_user_wc(struct ib_uverbs_wc *out, const struct ib_wc *wc)
 {
 	*out = (struct ib_uverbs_wc) {
@@ -46,6 +49,7 @@ static void fill_user_wc(struct ib_uverbs_wc *out, const struct ib_wc *wc)
 		.opcode		= wc->opcode,
 		.vendor_err	= wc->vendor_err,
 		.byte_len	= wc->byte_len,
+		.ex.imm_data	= wc->ex.imm_data,	/* or the invalidated key */
 		.qp_num		= wc->qp->qp_num,
 		.src_qp		= wc->src_qp,
 		.wc_flags	= wc->wc_flags & (IB_WC_GRH | IB_WC_WITH_IMM |
@@ -55,11 +59,9 @@ static void fill_user_wc(struct ib_uverbs_wc *out, const struct ib_wc *wc)
 		.sl		= user_sl(wc),
 		.port_num	= wc->port_num,
 	};
-	/* A union with the same layout: immediate data or invalidated key */
+	/* Programs written for rdma_rxe expect the kernel's value, so they get both */
 	if (wc->wc_flags & IB_WC_WITH_INVALIDATE)
-		out->ex.invalidate_rkey = wc->ex.invalidate_rkey;
-	else
-		out->ex.imm_data = wc->ex.imm_data;
+		out->wc_flags |= USER_WC_WITH_INV;
 }
 
 static bool add_to_ring(struct rhca_cq *cq, const struct ib_wc *wc)
