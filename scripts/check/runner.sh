@@ -35,7 +35,9 @@ FAIL  $place 60-warning: the kernel reported a fault
 ok    $place 65-expected
 FAIL  $place 70-panic: the guest died or hung
 ok    $place 80-after
-3 passed, 5 failed, 1 skipped\$
+ok    $place 90-ends-early
+FAIL  $place kernel-log: the guest died or hung
+4 passed, 6 failed, 1 skipped\$
 END
 
 # Lines that report neither a bug nor a warning.
