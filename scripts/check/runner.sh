@@ -86,4 +86,13 @@ if scripts/check/layers.sh "$tree" 2> /dev/null; then
 	echo "check-runner: check/layers.sh let wire include core" >&2
 	exit 1
 fi
+
+# And for the list of files to check.
+mkdir -p "$tree/scripts/check" "$tree/scripts/setup"
+cp scripts/check/{style.sh,all} "$tree/scripts/check/"
+cp scripts/setup/cache-lib.sh "$tree/scripts/setup/"
+if GIT_CEILING_DIRECTORIES=$(dirname "$tree") "$tree/scripts/check/style.sh" 2> /dev/null; then
+	echo "check-runner: check/style.sh passed without git's list of files" >&2
+	exit 1
+fi
 echo "check-runner: every planted fault was found"

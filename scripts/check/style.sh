@@ -89,8 +89,11 @@ spdx() {
 	done
 }
 
-[ $# -gt 0 ] || mapfile -t files < <(git ls-files)
-[ $# -eq 0 ] || files=("$@")
+files=("$@")
+if [ $# -eq 0 ]; then
+	list=$(git -c 'safe.directory=*' ls-files)
+	mapfile -t files <<< "$list"
+fi
 
 c=()
 shell=()
@@ -115,6 +118,10 @@ for file in "${files[@]}"; do
 	esac
 done
 
+[ ${#present[@]} -gt 0 ] || {
+	echo "check-style: no file" >&2
+	exit 1
+}
 spdx "${present[@]}"
 [ ${#c[@]} -eq 0 ] || checkpatch "${c[@]}" || bad=1
 # Scenarios share variables with the library that they include, which shellcheck does not
