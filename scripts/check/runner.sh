@@ -95,4 +95,20 @@ if GIT_CEILING_DIRECTORIES=$(dirname "$tree") "$tree/scripts/check/style.sh" 2> 
 	echo "check-runner: check/style.sh passed without git's list of files" >&2
 	exit 1
 fi
+
+# And for the stages, all of which fail there, and one loses what another has left.
+mkdir "$tree/scripts/uml"
+printf '%s\n' '#!/bin/sh' "sed -i '/^knobs /d' build/check/summary" > "$tree/scripts/uml/kunit"
+chmod +x "$tree/scripts/uml/kunit"
+"$tree/scripts/check/all" --no-setup > "$report" 2>&1 || :
+grep -q '^FAIL  stage knobs: its result is lost' "$report" || {
+	cat "$report"
+	echo "check-runner: check/all let a stage without a result pass" >&2
+	exit 1
+}
+if flock "$tree/build/check.lock" "$tree/scripts/check/all" --no-setup > "$report" 2>&1 ||
+   ! grep -q 'another one runs' "$report"; then
+	echo "check-runner: check/all ran twice in one tree" >&2
+	exit 1
+fi
 echo "check-runner: every planted fault was found"
