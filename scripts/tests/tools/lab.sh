@@ -76,6 +76,7 @@ check "its log is kept" 1 "$(grep -c 'WARNING: made up' "$log")"
 rm -f "$log"
 # For real ones, of KASAN and lockdep, see the scenario lab-debug.
 for case in "99:BUG: made up" "99:refcount_t: made up" \
+	"99:INFO: trying to register non-static key." \
 	"0:rcu: INFO: rcu_sched self-detected stall on CPU"; do
 	as_user roce-lab run --user root -- sh -c 'echo "$0" > /dev/kmsg' "${case#*:}" 2> "$work/said"
 	check "status after ${case#*:}" "${case%%:*}" $?

@@ -180,9 +180,10 @@ static const char * const fault_words[] = {
 	"BUG:", "kernel BUG", "Oops", "general protection fault", "Kernel panic", "invalid opcode",
 	"divide error", "WARNING: ", "KASAN", "KFENCE", "UBSAN", "Bad page state", "refcount_t: ",
 	"ODEBUG", "list_add corruption", "list_del corruption", "DEADLOCK", "circular locking",
-	"recursive locking", "inconsistent lock state", "suspicious RCU usage", "held lock freed",
-	"lock held when returning", "Invalid wait context", "sleeping function called",
-	"scheduling while atomic", "bad unlock balance", "unregister_netdevice: waiting",
+	"recursive locking", "inconsistent lock state", "non-static key", "suspicious RCU usage",
+	"held lock freed", "lock held when returning", "Invalid wait context",
+	"sleeping function called", "scheduling while atomic", "bad unlock balance",
+	"unregister_netdevice: waiting",
 };
 
 /* Stock kernels use that word in warnings about processors, too, but not at the start of a line. */
