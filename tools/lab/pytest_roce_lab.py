@@ -18,19 +18,19 @@ does: the status is 125 then.
 
 import contextlib
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 
 import pytest
 
 FIXTURES = ('rdma_lab', 'rdma_hosts')
 FAILED = 125
-# A file outside, which the session inside creates
-BEGAN = 'ROCE_LAB_PYTEST_BEGAN'
+# The number of a pipe, to which roce-lab writes when the session has started
+STARTED = 'ROCE_LAB_STARTED'
 HERE = os.path.dirname(os.path.abspath(__file__))
 # A lab has its own, empty ones
 OWN_FOLDERS = ('/tmp', '/var/tmp', '/run', '/dev/shm')
@@ -48,9 +48,6 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line('markers', 'rdma_lab(hosts=N): the test wants a lab of N hosts')
     config.rdma_lab_reason = 'roce-lab: the test is not in a lab'
-    began = os.environ.pop(BEGAN, None)
-    if began and inside():
-        open(began, 'w').close()
 
 
 def inside():
@@ -83,17 +80,6 @@ def has_root(options):
     return any(option.split('=')[0] == '--root' for option in options)
 
 
-def marker(stack, options):
-    """A file that the session inside creates, or None if no folder can be written through."""
-    if has_root(options):
-        return None
-    try:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix='roce-lab-'))
-    except OSError:
-        return None
-    return os.path.join(os.path.realpath(folder), 'began')
-
-
 class Signals:
     """Forward signals that would end this process to the lab, and end only after it has ended."""
 
@@ -114,11 +100,12 @@ class Signals:
         if self.lab:
             self.lab.send_signal(number)
 
-    def run(self, words, environment):
+    def run(self, words, started):
         """Returns its status."""
         if self.came:
             return 128 + self.came[0]
-        with subprocess.Popen(words, env=environment) as self.lab:
+        environment = dict(os.environ, **{STARTED: str(started)})
+        with subprocess.Popen(words, env=environment, pass_fds=[started]) as self.lab:
             try:
                 # A signal may have come before there was a process to send it to.
                 for number in self.came:
@@ -163,17 +150,15 @@ def run_again(config, hosts):
     words += options + ([] if has_root(options) else shows_this())
     session = ['--cwd', str(config.invocation_params.dir), '--', sys.executable, '-m', 'pytest'] + [
         str(arg) for arg in config.invocation_params.args]
-    environment = dict(os.environ)
     sys.stdout.flush()
     with contextlib.ExitStack() as stack:
         signals = Signals(stack)
-        began = marker(stack, words)
-        if began:
-            environment[BEGAN] = began
-            words += ['--rwdir', os.path.dirname(began)]
-        status = signals.run(words + session, environment)
-        # Its kernel crashed after the start, or a capture ran out of space.
-        if status == FAILED and not (began and os.path.exists(began)):
+        ends = os.pipe()
+        for end in ends:
+            stack.callback(os.close, end)
+        status = signals.run(words + session, ends[1])
+        # Else its kernel crashed after the start, or a capture ran out of space.
+        if status == FAILED and not select.select(ends[:1], [], [], 0)[0]:
             config.rdma_lab_reason = 'roce-lab: no lab here ("roce-lab check" says why)'
             status = None
     signals.end_by_same(status)

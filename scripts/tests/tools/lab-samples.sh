@@ -84,6 +84,15 @@ as_user env PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3
 check "a lab that ends under its tests: status, those that are skipped" "125 0" \
 	"$? $(grep -c SKIPPED "$work/said")"
 rm -f "$(sed -n 's/.*its log is //p' "$work/said")"
+# With --root, which only machines of an emulator have: a stand-in for the runner
+mkdir "$work/beside"
+cp "$python_path/pytest_roce_lab.py" "$work/beside/"
+printf '%s\n' '#!/bin/sh' 'echo > "/proc/self/fd/$ROCE_LAB_STARTED"' 'exit 125' > "$work/beside/roce-lab"
+chmod a+x "$work/beside/roce-lab"
+as_user env PYTHONPATH="$work/beside" PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest \
+	-p pytest_roce_lab -p no:cacheprovider -rs -o rdma_lab_options='--root /' test_ends.py \
+	> "$work/said" 2>&1
+check "and one with --root" "125 0" "$? $(grep -c SKIPPED "$work/said")"
 
 cat > "$home/test_lasts.py" << 'END'
 import time

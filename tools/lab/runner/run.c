@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,7 +47,8 @@ static struct run {
 	bool tainted;			/* by a fault, as the kernel's taint shows */
 	int ended;			/* the command's status, while output arrives */
 	int result;
-} current = { .log = "", .copies = { -1, -1 }, .result = -1, .show = -1 };
+	int listener;			/* the caller's pipe, or -1 */
+} current = { .log = "", .copies = { -1, -1 }, .result = -1, .show = -1, .listener = -1 };
 
 static int signals[2] = { -1, -1 };
 
@@ -458,6 +460,7 @@ static void take_report(char *name)
 	*value++ = 0;
 	if (!strcmp(name, "started") && !current.ready) {
 		current.ready = true;
+		write_all(current.listener, "", 1);
 		terminal_take(&current.terminal);
 		start_copy(ends[CAPTURE], current.copies[0], "--pcap", "capture");
 		start_copy(ends[TRACE], current.copies[1], "--trace", "trace");
@@ -635,11 +638,26 @@ static int judge(bool written)
 	return fault ? STATUS_FAULT : written ? 0 : STATUS_FAILED;
 }
 
+/* A pipe of pytest_roce_lab, which asks of a failure whether the command had started: see
+ * take_report(). Its number is wrong if a program between has closed it.
+ */
+static void find_listener(void)
+{
+	const char *number = getenv("ROCE_LAB_STARTED");
+	int fd = number ? atoi(number) : -1;
+	struct stat st;
+
+	if (!fstat(fd, &st) && S_ISFIFO(st.st_mode) && !fcntl(fd, F_SETFD, FD_CLOEXEC))
+		current.listener = fd;
+	unsetenv("ROCE_LAB_STARTED");
+}
+
 int run(const struct options *options)
 {
 	bool written;
 
 	current.options = options;
+	find_listener();
 	terminal_look(&current.terminal);
 	/* All errors in the request are reported before a kernel is started. */
 	current.copies[0] = open_file("pcap", options->pcap);
