@@ -170,6 +170,16 @@ check "uninstall-modules: once more" uninstall_beside
 check "uninstall-modules: an empty folder goes" test ! -e "$updates"
 rm -rf build/6.5.0
 
+# --- where kernels are ---------------------------------------------------------------
+
+# Ubuntu has one Makefile for all flavours of a kernel.
+ubuntu=$work/ubuntu/usr/src/linux-headers-6.5.0-9
+mkdir -p "$ubuntu" "$ubuntu-generic"
+touch "$ubuntu/Makefile"
+ln -s ../linux-headers-6.5.0-9/Makefile "$ubuntu-generic/"
+check "headers whose Makefile is a link" test "$ubuntu-generic" = \
+	"$(RHCA_ROOT=$work/ubuntu scripts/vm/kernel headers 6.5.0-9-generic)"
+
 # --- the folder of the caches ---------------------------------------------------------
 
 cache_of() { # cache_of UID: what scripts use, which that user may not be able to read here
