@@ -42,8 +42,8 @@ say-left-out:
 		echo "kernel $(KVER) has no mlx5_core (CONFIG_MLX5_CORE): roce_hca_mlx5 is left out"
 
 # needs OPTION, WHAT: say what a kernel without it has, and end. dkms.conf has the same list.
-needs = @config=$(KDIR)/include/config/auto.conf; [ ! -e $$config ] || \
-	grep -q '^CONFIG_$(1)=' $$config || { echo "kernel $(KVER) has $(2)" >&2; exit 1; }
+needs = @grep -q '^CONFIG_$(1)=' $(KDIR)/include/config/auto.conf || \
+	{ echo "kernel $(KVER) has $(2)" >&2; exit 1; }
 
 # Links to what is there now; links to what has gone are removed. Objects name the
 # headers they were built with: those of another kernel are removed, too.
@@ -52,6 +52,8 @@ mirror:
 		{ echo "roce-hca needs Linux 6.1 or newer, $(KVER) is older" >&2; exit 1; } ;; esac
 	@test -n "$(KDIR)" || { echo "no headers for kernel $(KVER): install linux-headers-$(KVER)" \
 		"(Fedora and its relatives: kernel-devel-$(KVER)), or name them by KDIR=FOLDER" >&2; exit 1; }
+	@test -e $(KDIR)/include/config/auto.conf || { echo "$(KDIR) has no include/config/auto.conf:" \
+		"KDIR is a folder in which a kernel was configured" >&2; exit 1; }
 	$(call needs,INFINIBAND,no RDMA (CONFIG_INFINIBAND): roce-hca cannot be built for it)
 	$(call needs,INFINIBAND_VIRT_DMA,highmem (no CONFIG_INFINIBAND_VIRT_DMA): no RDMA in software for it)
 	$(call needs,NET_UDP_TUNNEL,no CONFIG_NET_UDP_TUNNEL: roce-hca cannot be built for it)

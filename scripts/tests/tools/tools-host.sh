@@ -130,6 +130,7 @@ config=$headers/include/config/auto.conf
 lacks() { # lacks OPTION: make reports that the kernel lacks it
 	! make -s mirror KVER=6.5.0 "KDIR=$headers" 2> "$work/said" && grep -qw "$1" "$work/said"
 }
+check "modules: a kernel that was not configured is refused" lacks include/config/auto.conf
 touch "$config"
 check "modules: a kernel without RDMA is refused" lacks CONFIG_INFINIBAND
 echo CONFIG_INFINIBAND=m > "$config"
