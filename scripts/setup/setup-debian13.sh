@@ -28,10 +28,11 @@ ucx) packages=(ucx-utils ibverbs-providers) ;;
 esac
 
 make_folder() {
-	local new=$folder.new
+	local new=$folder.new archive
 
+	archive=$("$scripts/newest" mirror)
 	as_root rm -rf "$new"
-	as_root debootstrap --variant=minbase trixie "$new" "$("$scripts/newest" mirror)"
+	as_root debootstrap --variant=minbase trixie "$new" "$archive"
 	inside "$new" apt-get install -y -q --no-install-recommends "${packages[@]}"
 	inside "$new" apt-get clean
 	as_root mv "$new" "$folder"

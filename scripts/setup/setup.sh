@@ -85,6 +85,11 @@ releases() {
 newest_release() {
 	update_lists >&2
 	release=$(comm -12 <(releases linux-headers "$@") <(releases linux-image "$@") | sort -V | tail -n 1)
+	# Only an archive that has answered can lack it.
+	[ -n "$release" ] || scripts/newest mirror > /dev/null || {
+		echo "setup.sh: no package lists of Debian here: which kernels it has is unknown" >&2
+		return 1
+	}
 }
 
 # An existing release is good enough, unless everything starts anew.
@@ -108,11 +113,15 @@ setup_headers() {
 	fi
 }
 
+# scripts/newest reads from the package lists which archive to use; an image may have none
+find_archive() { scripts/newest mirror > /dev/null || update_lists >&2; }
+
 # setup_flavour SERIES-KIND: headers of a kernel for other kinds of machines
 setup_flavour() {
 	local series=${1%-*} kind=${1##*-} release
 
 	if [ "$series" = newest ]; then
+		find_archive
 		scripts/setup/setup-newest.sh headers "$kind"
 		return
 	fi
@@ -129,6 +138,7 @@ setup_flavour() {
 setup_newest_image() { # setup_newest_image [KIND]
 	local prefix package folder release
 
+	find_archive
 	package=$(scripts/newest package linux-modules "$@")
 	if [ -z "$package" ]; then
 		echo "setup.sh: there is no newest kernel of kind ${1-}: not tested on it" >&2
@@ -209,6 +219,7 @@ setup_build() {
 
 setup_uml() {
 	install build-essential bc bison ccache flex kmod patch xz-utils
+	find_archive
 	scripts/newest fetch "linux-source-$(scripts/newest series)" > /dev/null
 }
 
@@ -279,6 +290,7 @@ setup_ucx() {
 }
 
 setup_newest() {
+	find_archive
 	scripts/setup/setup-newest.sh > /dev/null
 }
 

@@ -181,6 +181,24 @@ ln -s ../linux-headers-6.5.0-9/Makefile "$ubuntu-generic/"
 check "headers whose Makefile is a link" test "$ubuntu-generic" = \
 	"$(RHCA_ROOT=$work/ubuntu scripts/vm/kernel headers 6.5.0-9-generic)"
 
+# An archive that does not answer, for a while without this machine's own lists.
+archive=$work/archive/newest
+mkdir "$work/apt"
+cat > "$work/apt/apt-get" << 'END'
+#!/bin/sh
+[ "$1" = indextargets ] || exec /usr/bin/apt-get -o Acquire::http::Proxy=DIRECT -o Acquire::Retries=0 "$@"
+[ ! -e "$0.lists" ] || echo "http://127.0.0.1:9/debian Debian/Debian"
+END
+chmod +x "$work/apt/apt-get"
+newest() { LC_ALL=C PATH=$work/apt:$PATH ROCE_HCA_CACHE=$work/archive scripts/newest series 2> "$work/said"; }
+tells() { ! newest && grep -q "$1" "$work/said"; } # tells WORDS: of an error
+check "the newest kernel: no lists" tells 'run apt-get update'
+echo 'deb []  trixie-backports main' > "$archive/sources.list"
+touch "$work/apt/apt-get.lists"
+check "the newest kernel: no connection" tells 'Failed to fetch http://127.0.0.1:9/debian'
+touch "$archive/fresh"
+check "the newest kernel: this machine's packages are not asked" test -z "$(newest)"
+
 # --- the folder of the caches ---------------------------------------------------------
 
 cache_of() { # cache_of UID: what scripts use, which that user may not be able to read here
