@@ -199,6 +199,25 @@ check "the newest kernel: no connection" tells 'Failed to fetch http://127.0.0.1
 touch "$archive/fresh"
 check "the newest kernel: this machine's packages are not asked" test -z "$(newest)"
 
+# A machine with KVM may be too busy to boot a kernel in time.
+if [ -r /dev/kvm ] && [ -w /dev/kvm ]; then
+	mkdir -p "$work"/busy/scripts/{setup,vm}
+	cp scripts/setup/cache-lib.sh "$work/busy/scripts/setup/"
+	cp scripts/vm/accel "$work/busy/scripts/vm/"
+	printf '#!/bin/sh\n' | tee "$work/busy/scripts/vm/kernel" > "$work/busy/scripts/vm/initramfs"
+	printf '#!/bin/sh\n[ ! -e "$0.boots" ] || echo init: probe-ok\n' > "$work/busy/qemu-system-x86_64"
+	chmod +x "$work"/busy/scripts/vm/* "$work/busy/qemu-system-x86_64"
+	accel() { PATH=$work/busy:$PATH ROCE_HCA_CACHE=$work/busy "$work/busy/scripts/vm/accel" 6.5.0; }
+	check "KVM: that boots no kernel" test "$(accel)" = tcg
+	touch "$work/busy/qemu-system-x86_64.boots"
+	check "KVM: is not asked again at once" test "$(accel)" = tcg
+	touch -d '2 hours ago' "$work"/busy/vm/accel-*
+	check "KVM: but later" test "$(accel)" = kvm
+	rm "$work/busy/qemu-system-x86_64.boots"
+	touch -d '2 hours ago' "$work"/busy/vm/accel-*
+	check "KVM: what has worked stays" test "$(accel)" = kvm
+fi
+
 # --- the folder of the caches ---------------------------------------------------------
 
 cache_of() { # cache_of UID: what scripts use, which that user may not be able to read here
