@@ -20,7 +20,48 @@
 #define CQE_VERSION	1	/* completions carry our number of the queue */
 
 static char *ports = "all";
-module_param(ports, charp, 0444);
+
+/* Does a list begin with a PCI address of this length, in the form of dev_name()? */
+static bool is_address(const char *list, size_t bytes)
+{
+	u32 domain, bus, slot, function;
+	char name[32];
+
+	return sscanf(list, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4 &&
+	       bytes == scnprintf(name, sizeof(name), "%04x:%02x:%02x.%x",
+				  domain, bus, slot, function) &&
+	       !strncasecmp(list, name, bytes);
+}
+
+static bool has_addresses_only(const char *list)
+{
+	size_t bytes;
+
+	do {
+		bytes = strcspn(list, ",");
+		if (!is_address(list, bytes))
+			return false;
+		list += bytes;
+	} while (*list++);
+	return true;
+}
+
+static int set_ports(const char *value, const struct kernel_param *kp)
+{
+	if (strcmp(value, "all") && strcmp(value, "none") && !has_addresses_only(value)) {
+		pr_err("ports=%s is not one of all, none, PCI addresses such as 0000:3b:00.0,0000:3b:00.1\n",
+		       value);
+		return -EINVAL;
+	}
+	return param_set_charp(value, kp);
+}
+
+static const struct kernel_param_ops ports_ops = {
+	.set = set_ports,
+	.get = param_get_charp,
+	.free = param_free_charp,
+};
+module_param_cb(ports, &ports_ops, &ports, 0444);
 MODULE_PARM_DESC(ports, "Adapters to serve: all, none, or PCI addresses separated by commas; the others stay with their driver (default: all)");
 
 static bool names_function(const char *list, const char *name)

@@ -110,6 +110,17 @@ ports_none() {
 		has_no_function
 }
 
+# What is neither a word nor a list of PCI addresses
+ports_refused() {
+	local list
+
+	modprobe -r roce_hca_mlx5 || return 1
+	for list in '' All none,all eth0 3b:00.0 0:3b:00.0 0000:3b:00 '0000:3b:00.0,' 0000:3b:00.0,eth0; do
+		modprobe roce_hca_mlx5 "ports=$list" && return 1
+		dmesg | grep -F "ports=$list is not one of" || return 1
+	done
+}
+
 ports_by_address() {
 	local address
 
@@ -166,6 +177,7 @@ check counts-writes counts_writes write
 check bound-counts-stay bound_counts_stay
 check bound-in-error bound_in_error
 check congestion-parameters congestion_parameters
+check ports-refused ports_refused
 check ports-none ports_none
 check ports-by-address ports_by_address
 check settings-stay settings_stay
