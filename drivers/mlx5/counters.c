@@ -110,19 +110,21 @@ void rhca_mlx5_counters_close(struct rhca_counter_set *set, const u64 *shown)
 	set->private = NULL;
 }
 
+static int read_packets(struct mlx5_core_dev *mdev, u64 *values)
+{
+	int ret = rhca_mlx5_query_icrc(mdev, &values[RHCA_RX_ICRC_ENCAPSULATED]);
+
+	if (ret || !MLX5_CAP_GEN(mdev, vport_counters))
+		return ret;
+	return rhca_mlx5_query_traffic(mdev, values);
+}
+
 /* Counters that the adapter has only for the port */
 static int read_port(struct rhca_counter_set *set, u64 *values)
 {
 	struct mlx5_core_dev *mdev = mdev_of(set->port);
-	int ret;
 
-	ret = rhca_mlx5_query_congestion(mdev, values);
-	if (ret)
-		return ret;
-	ret = rhca_mlx5_query_icrc(mdev, &values[RHCA_RX_ICRC_ENCAPSULATED]);
-	if (ret || !MLX5_CAP_GEN(mdev, vport_counters))
-		return ret;
-	return rhca_mlx5_query_traffic(mdev, values);
+	return rhca_mlx5_query_congestion(mdev, values) ?: read_packets(mdev, values);
 }
 
 static void add_late(struct rhca_mlx5_counter_set *own, u64 *values)
@@ -204,11 +206,8 @@ void rhca_mlx5_qp_count(struct rhca_qp *base, enum rhca_counter which)
 int rhca_mlx5_pma_read(struct rhca_port *port, struct rhca_pma_values *values)
 {
 	u64 counted[RHCA_NUM_COUNTERS] = {};
-	int ret;
+	int ret = read_packets(mdev_of(port), counted);
 
-	if (!MLX5_CAP_GEN(mdev_of(port), vport_counters))
-		return 0;
-	ret = rhca_mlx5_query_traffic(mdev_of(port), counted);
 	if (!ret)
 		rhca_pma_totals(counted, values);
 	return ret;
