@@ -119,6 +119,9 @@ install-tools:
 	ln -sf $(addprefix ../lib/roce-hca/,$(TOOLS)) $(SBINDIR)
 	install -m 644 README.md $(wildcard $(addprefix Documentation/*.,rst svg)) $(DOCDIR)
 	install -m 644 $(wildcard Documentation/ABI/testing/*) $(DOCDIR)/ABI
+	sed -i -e 's,Documentation/samples,examples,g; s,Documentation/ABI/testing,ABI,g' \
+		-e 's,Documentation/man,../../man,g; s,Documentation/,,g' \
+		$(addprefix $(DOCDIR)/,README.md knobs.rst lab.rst ABI/*)
 	install -m 644 $(filter-out %/lab,$(wildcard Documentation/samples/* tools/dashboard/*)) \
 		$(DOCDIR)/examples
 	install -d $(DOCDIR)/examples/lab

@@ -46,6 +46,15 @@ for tool in $tools; do
 	check "$tool: has completion" test -s "$root/usr/share/bash-completion/completions/$tool"
 done
 
+doc=$root/usr/share/doc/roce-hca
+links=$(grep -oP '\]\(\K(?!http|tools/)[^)#]+' "$doc/README.md")
+check "README.md: has links" test -n "$links"
+for link in $links; do
+	check "README.md: $link is there" test -e "$doc/$link"
+done
+check "no document names the source's folders" \
+	test -z "$(grep -l Documentation/ "$doc"/{README.md,knobs.rst,lab.rst,ABI/*})"
+
 packaged=$(sed -n 's,.*DOCDIR=.*/\(share/doc/[^/]*\)$,\1,p' scripts/package/debian/rules)
 for page in $(grep -l share/doc/roce-hca "$root"/usr/share/man/man?/*); do
 	check "${page##*/}: names the packages' $packaged" grep -q "$packaged" "$page"
