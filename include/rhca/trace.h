@@ -128,7 +128,7 @@ TRACE_EVENT(rhca_netdev,
 /**
  * rhca_device - A device is created or removed
  * @dev: its name; empty before it has one
- * @netdev: of its first port
+ * @netdev: of its first port; empty in "unplugged" and "gone", so filter by @dev
  * @what: "registered"; "failed"; "unplugged": detached from its users, to be removed or to change
  *	its RDMA namespace; "gone"
  */
