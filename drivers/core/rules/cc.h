@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Settings of a port for loss and congestion. Names, units and defaults are those of adapters. */
+/* Settings of a port for loss and congestion. Names and units are those of adapters. */
 #ifndef RHCA_CORE_RULES_CC_H
 #define RHCA_CORE_RULES_CC_H
 
