@@ -494,6 +494,12 @@ static const struct course courses[] = {
 		LOSE_ONE, ANSWER(1, 0x21 /* 10 us */, 0), COMES(5), LEFT(ANY_OPCODE, 1),
 		LEFT(ANY_OPCODE, 2), LEFT(ANY_OPCODE, 3), LEFT(ANY_OPCODE, 4),
 		LEFT(ANY_OPCODE, 5), ASKS(true), ANSWER(1, NO_CREDITS, 0), SENT(0) } },
+	/* rdma_rxe sends both for a burst. It is not learnt from either whether it holds packets */
+	{ "PSN sequence NAK after an RNR NAK is no loss", .step = {
+		SENDS(1), SENDS(2), SENDS(3), FORGET, ANSWER(0, 0x20 /* 655 ms */, 0),
+		ANSWER(0, NAK_PSN, 0), RETRIES_LEFT(true), SENDS(4), COMES(4),
+		LEFT(ANY_OPCODE, 0), LEFT(ANY_OPCODE, 1), LEFT(ANY_OPCODE, 2),
+		LEFT(SEND_ONLY, 3), ASKS(true), SENT(0) } },
 	/* It is sent, alone, as soon as the queue has room */
 	{ "missing packet is retransmitted after a full local queue", .step = {
 		WRITES(5 * MTU), FORGET, QUEUE(DROP), ANSWER(1, NAK_PSN, 0), QUEUE(SUCCESS),

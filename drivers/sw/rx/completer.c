@@ -256,6 +256,9 @@ static void repeat_missing(struct rhca_sw_qp *qp, u32 psn, struct rhca_batch *ba
 	enum rhca_recover_action action;
 	struct rhca_loss loss;
 
+	/* Rewound, as by an RNR NAK: it will be sent again, and all after it */
+	if (!rhca_psn_before(psn, send->next_psn))
+		return;
 	loss = rhca_loss_of(qp, psn, rhca_now());
 	action = rhca_recover_nak(&send->recovery->rule, &loss);
 	if (action == RHCA_RECOVER_NOTHING)
