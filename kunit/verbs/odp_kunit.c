@@ -195,6 +195,53 @@ static void lost_packet_is_sent_whatever_follows_it(struct kunit *test)
 	finish(b);
 }
 
+static const struct test_qp_spec one_retry = { .retries = 1 };
+
+/* A SEND, and one after it whose page does not come until mmap_lock is released */
+static struct ib_qp *send_before_missing_page(struct bench *b, bool probes, u8 timeout)
+{
+	struct ib_qp *qp = test_qp_in(b->hca, IB_QPT_RC, &one_retry, IB_QPS_RTS);
+	struct ib_sge here = test_sge(b->hca, 0, 1), missing = { b->at, 1, b->mr->lkey };
+	struct ib_send_wr last = { .opcode = IB_WR_SEND, .sg_list = &missing, .num_sge = 1 };
+	struct ib_send_wr first = {
+		.opcode = IB_WR_SEND, .sg_list = &here, .num_sge = 1, .next = &last,
+	};
+
+	test_port(b->hca)->cc.adp_retrans = probes;
+	WRITE_ONCE(ibqp_to_verbs(qp)->attr.timeout, timeout);
+	mmap_write_lock(current->mm);
+	KUNIT_EXPECT_EQ(b->hca->test, 0, ib_post_send(qp, &first, NULL));
+	return qp;
+}
+
+static void loss_before_a_missing_page_is_recovered(struct kunit *test)
+{
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct bench *b = setup(test);
+	struct ib_qp *qp = send_before_missing_page(b, true, 0);
+
+	/* Sent, with AckReq as nothing follows, and by a probe */
+	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(b->hca) >= 3));
+	KUNIT_EXPECT_GE(test, test_count(b->hca, RHCA_ROCE_ADP_RETRANS), 1);
+	while (test_sent(b->hca, sent))
+		KUNIT_EXPECT_EQ(test, sent->psn, one_retry.sq_psn);
+	mmap_write_unlock(current->mm);
+	KUNIT_EXPECT_EQ(test, 0, test_qp_move(qp, IB_QPS_RESET));
+	finish(b);
+}
+
+static void dead_peer_is_noticed_while_a_page_is_missing(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	struct ib_wc wc = {};
+
+	send_before_missing_page(b, false, 1);
+	KUNIT_EXPECT_TRUE(test, test_poll_in_time(b->hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_RETRY_EXC_ERR);
+	mmap_write_unlock(current->mm);
+	finish(b);
+}
+
 /* A kernel user does not keep it loaded, and a fault may outlive the region */
 static void module_that_is_being_unloaded_takes_no_region(struct kunit *test)
 {
@@ -219,4 +266,6 @@ TEST_SUITE(rhca_odp,
 	   KUNIT_CASE(connection_begins_with_a_short_pause),
 	   KUNIT_CASE(lost_packet_waits_for_its_page_alone),
 	   KUNIT_CASE(lost_packet_is_sent_whatever_follows_it),
+	   KUNIT_CASE(loss_before_a_missing_page_is_recovered),
+	   KUNIT_CASE(dead_peer_is_noticed_while_a_page_is_missing),
 	   KUNIT_CASE(module_that_is_being_unloaded_takes_no_region));

@@ -139,8 +139,9 @@ static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
 	    !waits_for_answer(send))
 		return;
-	if ((!send->pause || send->pause == RHCA_PAUSE_LOCAL_FULL ||
-	     send->pause == RHCA_PAUSE_PACE) &&
+	/* A page may be missing for a later request, but not for the retransmission */
+	if (send->pause != RHCA_PAUSE_RNR &&
+	    !(send->pause == RHCA_PAUSE_PAGE_FAULT && send->hole_due) &&
 	    time_after_eq(jiffies, send->deadline))
 		handle_timeout(qp, batch);
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||

@@ -329,7 +329,7 @@ static u64 heard_at(const struct rhca_requester *send, u64 now)
 /* Must what is to be answered next be sent (again) first? */
 static bool is_held_up(const struct rhca_requester *send)
 {
-	if (send->pause == RHCA_PAUSE_PACE)
+	if (send->pause && send->pause != RHCA_PAUSE_LOCAL_FULL)
 		return send->hole_due || !rhca_requester_in_flight(send);
 	return send->pause ||	/* or its only packet is in a shared block */
 	       rhca_turn_state(rhca_turn_word(&send->turn)) == RHCA_TURN_LENT;
