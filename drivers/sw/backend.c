@@ -186,7 +186,6 @@ static void set_rts(struct rhca_sw_qp *qp, const struct ib_qp_attr *attr,
 		send->oldest_unacked_psn = send->next_psn;
 		send->newest_psn = send->next_psn;
 		send->ask_psn = send->next_psn - 1;
-		send->rtt = (struct rhca_rtt){};
 		rhca_cwnd_reset(&send->cwnd);
 		if (send->recovery)
 			rhca_reorder_begin(&send->recovery->reorder, send->next_psn);

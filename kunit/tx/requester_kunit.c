@@ -951,10 +951,12 @@ static const struct outage_case {
 	const char *desc;
 	bool repeated;
 	bool reset;
+	u32 rtt_ns;	/* no probe was sent, but the wait is that long */
 } outage_cases[] = {
 	{ "a packet sent once is answered" },
 	{ "a retransmission is answered", .repeated = true },
 	{ "it ends with the connection", .reset = true },
+	{ "so does a long round trip", .reset = true, .rtt_ns = 100 * NSEC_PER_MSEC },
 };
 KUNIT_ARRAY_PARAM_DESC(outage, outage_cases, desc);
 
@@ -970,7 +972,8 @@ static void probes_are_early_again_after_an_outage(struct kunit *test)
 	do_adp(b, NULL);
 	spin_lock_bh(&b->send->lock);
 	b->send->recovering = true;
-	b->send->recovery->doublings = 10;
+	b->send->recovery->doublings = c->rtt_ns ? 0 : 10;
+	b->send->rtt.smoothed = c->rtt_ns;
 	rhca_wheel_start(&b->send->probe_timer, ktime_get_ns(), 3600ULL * NSEC_PER_SEC);
 	spin_unlock_bh(&b->send->lock);
 	if (c->reset)
@@ -978,7 +981,8 @@ static void probes_are_early_again_after_an_outage(struct kunit *test)
 	else
 		answer(b, FIRST_PSN, NO_CREDITS, 1);
 	KUNIT_EXPECT_EQ(test, b->send->recovery->doublings, 0);
-	KUNIT_EXPECT_LT(test, b->send->probe_timer.at, ktime_get_ns() + NSEC_PER_SEC);
+	KUNIT_EXPECT_LT(test, b->send->probe_timer.at,
+			ktime_get_ns() + (c->rtt_ns ?: NSEC_PER_SEC));
 }
 
 /* SENDs without immediate are checked when sent, also on QP1 (kunit/core/pkey_kunit.c) */

@@ -390,13 +390,16 @@ void rhca_probe_reset(struct rhca_sw_qp *qp)
 
 	lockdep_assert_held(&qp->send.lock);
 	qp->send.hole_due = false;
-	qp->send.heard = false;
 	qp->send.recovering = false;
+	qp->send.rtt = (struct rhca_rtt){};
 	if (!recovery)
 		return;
 	rhca_hold_free(&recovery->hold);
-	rhca_probe_measured(qp);
 	memset_after(recovery, 0, wait_timer);
+	/* It may be far ahead */
+	if (rhca_wheel_is_queued(&qp->send.probe_timer))
+		rhca_probe_start(qp);
+	qp->send.heard = true;	/* the new connection's packets wait as long as ever */
 }
 
 /**
