@@ -170,6 +170,10 @@ static const struct course courses[] = {
 		POST(3), USE, ASK(SEND_ONLY_INV), ASK_SEND(1), ASK_SEND(2), HELD(2), PENDING,
 		LET_GO, COMES(1), RECEIVED(0, IB_WC_WITH_INVALIDATE, 0), RECEIVED(8, 0, 0),
 		RECEIVED(8, 0, 0), PENDING, ACK(2, 3), NONE_HELD } },
+	{ "gap after an invalidation that filled one is reported", .step = {
+		POST(1), USE, SILENT(WRITE_ONLY, 1, 0), NAK(0, NAK_PSN), ASK(SEND_ONLY_INV),
+		LET_GO, COMES(1), RECEIVED(0, IB_WC_WITH_INVALIDATE, 0), ACK(1, 2),
+		SILENT(WRITE_ONLY, 3, 0), NAK(2, NAK_PSN) } },
 	/* Then it counts as lost */
 	{ "held packets age out", .step = {
 		AGE(BEGIN), ASK_WRITE(1, 0, 8), AGE(END - 1), HELD(1), AGE(END), NONE_HELD,

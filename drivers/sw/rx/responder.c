@@ -463,8 +463,10 @@ bool rhca_responder_invalidate(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		rhca_pause_recv(qp, RHCA_PAUSE_MEM_BUSY, RHCA_MEM_BUSY_NS);
 		return false;
 	}
-	if (!recv->fatal && !recv->not_ready &&
-	    (recv->late_missed || rhca_hold_num(recv->hold)) &&
+	if (recv->fatal || recv->not_ready)
+		return true;
+	recv->rule.nak_sent = false;	/* it was for this SEND, or an earlier packet */
+	if ((recv->late_missed || rhca_hold_num(recv->hold)) &&
 	    rhca_hold_rule_asks(&recv->rule, recv->expected_psn))
 		ask_for_missing(qp);
 	return true;
