@@ -2,6 +2,7 @@
 /* Unpinned pages of a process: which can be faulted in, and which cannot. */
 #include <linux/mman.h>
 #include <linux/mm.h>
+#include <linux/unaligned.h>
 #include <rhca/compat.h>
 
 #include "lib/hca.h"
@@ -22,7 +23,8 @@ struct bench {
 static struct ib_mr *register_region(struct bench *b)
 {
 	return b->hca->ibdev->ops.reg_user_mr(b->hca->pd, b->at, NUM_PAGES * PAGE_SIZE, b->at,
-					      IB_ACCESS_LOCAL_WRITE | IB_ACCESS_ON_DEMAND,
+					      IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
+					      IB_ACCESS_ON_DEMAND,
 					      rhca_no_dmah NULL);
 }
 
@@ -242,6 +244,37 @@ static void dead_peer_is_noticed_while_a_page_is_missing(struct kunit *test)
 	finish(b);
 }
 
+static const struct test_qp_spec read_by_peer = {
+	.access = IB_ACCESS_REMOTE_READ, .responder_resources = 1,
+};
+
+/* As to a WRITE: the peer must not take the time for a dead peer */
+static void read_of_a_missing_page_gets_an_rnr_nak(struct kunit *test)
+{
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct bench *b = setup(test);
+	struct ib_qp *qp = test_qp_in(b->hca, IB_QPT_RC, &read_by_peer, IB_QPS_RTS);
+	u8 reth[16];
+	struct test_packet p = {
+		.bth = { .opcode = READ_REQUEST, .dest_qpn = qp->qp_num, .pkey = 0xffff },
+		.extended = reth, .extended_bytes = sizeof(reth),
+	};
+
+	put_unaligned_be64(b->at, reth);
+	put_unaligned_be32(b->mr->rkey, reth + 8);
+	put_unaligned_be32(8, reth + 12);
+	test_receive(b->hca, &p);
+	KUNIT_ASSERT_TRUE(test, test_sent(b->hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->opcode, ACKNOWLEDGE);
+	KUNIT_EXPECT_EQ(test, sent->extended[0], 0x2e);	/* 1.28 ms */
+	KUNIT_EXPECT_TRUE(test, test_becomes(!ask(b, 0, 1)));
+	test_receive(b->hca, &p);
+	KUNIT_EXPECT_TRUE(test, test_sent(b->hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->opcode, READ_ONLY);
+	KUNIT_EXPECT_EQ(test, sent->payload_bytes, 8);
+	finish(b);
+}
+
 /* A kernel user does not keep it loaded, and a fault may outlive the region */
 static void module_that_is_being_unloaded_takes_no_region(struct kunit *test)
 {
@@ -268,4 +301,5 @@ TEST_SUITE(rhca_odp,
 	   KUNIT_CASE(lost_packet_is_sent_whatever_follows_it),
 	   KUNIT_CASE(loss_before_a_missing_page_is_recovered),
 	   KUNIT_CASE(dead_peer_is_noticed_while_a_page_is_missing),
+	   KUNIT_CASE(read_of_a_missing_page_gets_an_rnr_nak),
 	   KUNIT_CASE(module_that_is_being_unloaded_takes_no_region));

@@ -105,6 +105,12 @@ int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
 	return move(mem, addr, bytes, ahead, append_piece, packet);
 }
 
+/* Is the memory resident? @mem: rhca_mem_allows() was true. Returns as rhca_mem_to_packet() */
+int rhca_mem_ready(const struct rhca_mem *mem, u64 addr, u32 bytes, u32 ahead)
+{
+	return move(mem, addr, bytes, ahead, only_look, NULL);
+}
+
 /**
  * rhca_rx_to_mem - Copy the payload of a packet to memory
  * @mem: the memory; rhca_mem_allows() was true

@@ -49,6 +49,7 @@ int rhca_checked_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
 			u32 ahead, struct rhca_check *check);
 int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
 		       u32 ahead, struct rhca_packet *packet);
+int rhca_mem_ready(const struct rhca_mem *mem, u64 addr, u32 bytes, u32 ahead);
 int rhca_rx_to_mem(const struct rhca_mem *mem, u64 addr, u32 ahead,
 		   const struct rhca_rx *rx);
 void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes);

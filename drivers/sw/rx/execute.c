@@ -68,21 +68,25 @@ static enum rhca_request_status execute_send(struct rhca_sw_qp *qp,
 	return status;
 }
 
+/* @error: 0, or why the memory cannot be used */
+static enum rhca_request_status accessed(int error)
+{
+	if (!error)
+		return RHCA_PASS;
+	return error == -EINPROGRESS ? RHCA_PAGE_FAULT : RHCA_BAD_KEY;
+}
+
 static enum rhca_request_status put_in_region(struct rhca_sw_qp *qp,
 					      const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
 	struct rhca_mem *mem;
-	int ret;
 
 	mem = rhca_responder_hold(qp, recv->write_rkey, recv->write_va,
 				  rx->payload_bytes, IB_ACCESS_REMOTE_WRITE);
 	if (!mem)
 		return RHCA_BAD_KEY;	/* invalidated since the check */
-	ret = rhca_rx_to_mem(mem, recv->write_va, recv->write_left, rx);
-	if (!ret)
-		return RHCA_PASS;
-	return ret == -EINPROGRESS ? RHCA_PAGE_FAULT : RHCA_BAD_KEY;
+	return accessed(rhca_rx_to_mem(mem, recv->write_va, recv->write_left, rx));
 }
 
 static enum rhca_request_status execute_write(struct rhca_sw_qp *qp,
@@ -128,13 +132,33 @@ static struct rhca_resource *new_resource(struct rhca_sw_qp *qp,
 	return res;
 }
 
+/* A READ whose first page is missing is repeated as a WRITE is: nothing waits for it here */
+static enum rhca_request_status look_at_region(struct rhca_sw_qp *qp,
+					       const struct rhca_reth *reth)
+{
+	u32 length = be32_to_cpu(reth->length);
+	u64 va = be64_to_cpu(reth->va);
+	struct rhca_mem *mem;
+
+	if (!length || !atomic_read(&qp->base.dev->num_on_demand))
+		return RHCA_PASS;
+	mem = rhca_responder_hold(qp, be32_to_cpu(reth->rkey), va, length,
+				  IB_ACCESS_REMOTE_READ);
+	if (!mem)
+		return RHCA_BAD_KEY;
+	return accessed(rhca_mem_ready(mem, va, min(length, qp->base.mtu_bytes), length));
+}
+
 static enum rhca_request_status execute_read(struct rhca_sw_qp *qp,
 					     const struct rhca_rx *rx)
 {
 	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
+	enum rhca_request_status status = look_at_region(qp, reth);
 	u32 length = be32_to_cpu(reth->length);
 	struct rhca_resource *res;
 
+	if (status != RHCA_PASS)
+		return status;
 	res = new_resource(qp, rx, rhca_response_packets(qp, length));
 	res->va = be64_to_cpu(reth->va);
 	res->rkey = be32_to_cpu(reth->rkey);
@@ -181,8 +205,7 @@ static enum rhca_request_status execute_on_word(struct rhca_sw_qp *qp, const str
 		return RHCA_BAD_KEY;
 	page = rhca_mem_page(mem, va, &offset, &bytes);
 	if (!page)
-		return rhca_mem_fault(mem, va, sizeof(*word), sizeof(*word)) == -EINPROGRESS ?
-			RHCA_PAGE_FAULT : RHCA_BAD_KEY;
+		return accessed(rhca_mem_fault(mem, va, sizeof(*word), sizeof(*word)));
 	if (!IS_ALIGNED(offset, sizeof(*word)))
 		return RHCA_BAD_KEY;
 	word = kmap_local_page(page) + offset;
