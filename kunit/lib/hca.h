@@ -21,7 +21,7 @@
 
 #define TEST_MAX_PORTS	2
 #define TEST_MAX_QPS	160
-#define TEST_PEER_QPN	0x00beef
+#define TEST_PEER_QPN	0xadbeef
 #define TEST_QKEY	0x11111111
 #define TEST_RNR_TIMER	12
 #define TEST_MTU_BYTES	256

@@ -326,7 +326,7 @@ static unsigned int extended_bytes_of(u8 opcode)
 static void append_to(struct bench *b, struct ib_qp *qp, u8 opcode, int psn, u32 bytes)
 {
 	static const u8 aeth[8] = { NO_CREDITS, 0, 0, 1 };
-	static const u8 deth[8] = { 0x11, 0x11, 0x11, 0x11, 0, 0, 0xbe, 0xef };
+	static const u8 deth[8] = { 0x11, 0x11, 0x11, 0x11, 0, 0xad, 0xbe, 0xef };
 	struct test_packet p = {
 		.flow = { .encap = RHCA_V2_IPV6, .hop_limit = 64,
 			  .udp_sport = 0xd00d, .dgid = b->hca->gid },
@@ -577,17 +577,20 @@ static void wrong_segment_size_is_refused(struct kunit *test)
 
 /* --- groups ---------------------------------------------------------------------- */
 
-#define GROUP_QPS	40
+#define GROUP_QPS	64
 #define GROUP_PACKETS	RHCA_BLOCK_PACKETS
-#define MAX_COPIES	(256 * RHCA_BLOCK_GROUP_PACKETS)
+#define MOST_COPIES	(256 * 8)	/* of the packets of a block */
 
 static union ib_gid group = { .raw = { 0xff, 0x15, [13] = 1, 2, 5 } };
 static struct ib_qp whole_group = { .qp_num = 0xffffff };
 
-/* No receives are posted: packets delivered count as out of buffer */
+/*
+ * Whoever has many QPs chooses how long a block of a peer takes. No receives are posted: packets
+ * delivered count as out of buffer
+ */
 static void copies_of_a_block_to_a_group_are_bounded(struct kunit *test)
 {
-	u32 delivered = DIV_ROUND_UP(MAX_COPIES, GROUP_QPS), i;
+	u32 delivered = MOST_COPIES / GROUP_QPS, i;
 	struct ib_qp *qp[GROUP_QPS];
 	struct bench *b = setup(test, IB_QPT_UD);
 

@@ -12,8 +12,6 @@
 #define PAYLOAD_BYTES	24
 #define RECV_BYTES	(40 + PAYLOAD_BYTES)
 #define UNUSED_LID	0
-#define MANY_QPS	64
-#define MOST_COPIES	(256 * 8)	/* of the packets of a block */
 
 static union ib_gid group = { .raw = { 0xff, 0x15, [13] = 1, 2, 3 } };
 static union ib_gid other = { .raw = { 0xff, 0x15, [13] = 1, 2, 4 } };
@@ -143,31 +141,6 @@ static void what_is_not_for_the_group_is_counted_and_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
 }
 
-/* Whoever has many QPs chooses how long a block of a peer takes */
-static void copies_of_a_block_are_bounded(struct kunit *test)
-{
-	const struct rhca_flow flow = {
-		.encap = RHCA_V2_IPV6, .hop_limit = 1, .dgid = group, .udp_sport = 0xd00d,
-	};
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct sk_buff *packet, *block = alloc_skb(4096, GFP_KERNEL);
-	u32 i;
-
-	KUNIT_ASSERT_NOT_NULL(test, block);
-	for (i = 0; i < MANY_QPS; i++)
-		KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(ud_qp(hca, 0), &group, UNUSED_LID));
-	for (i = 0; i < MOST_COPIES / MANY_QPS + 2; i++) {
-		packet = datagram(hca, &flow, GROUP_QPN, TEST_QKEY, hca->ndev[0]);
-		test_block_add(block, packet->data, packet->len, RHCA_V2_IPV6);
-		kfree_skb(packet);
-	}
-	test_block_end(block, RHCA_V2_IPV6, SKB_GSO_UDP_L4, hca->ndev[0]);
-	test_arrive(block, RHCA_V2_IPV6);
-	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_RX_DROPPED_NO_RESOURCE), 2);
-	for (i = 0; i < MANY_QPS; i++)
-		KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(hca->qps[i], &group, UNUSED_LID));
-}
-
 static void attaching_twice_is_refused(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
@@ -235,7 +208,6 @@ static void group_of_another_backend_is_not_ours(struct kunit *test)
 TEST_SUITE(rhca_mcast,
 	   KUNIT_CASE(attached_qps_get_a_copy_each),
 	   KUNIT_CASE_PARAM(what_is_not_for_the_group_is_counted_and_dropped, drop_gen_params),
-	   KUNIT_CASE(copies_of_a_block_are_bounded),
 	   KUNIT_CASE(attaching_twice_is_refused),
 	   KUNIT_CASE(group_is_one_of_its_port),
 	   KUNIT_CASE(packet_of_a_vrf_is_for_the_netdev_below),
