@@ -639,7 +639,18 @@ void test_expect_completions(struct test_hca *hca, u64 first, u32 num)
 
 /* --- packets ------------------------------------------------------------------- */
 
-/* A packet that has not arrived yet: from the peer to this HCA, unless the test sets p->flow */
+/* From the peer to this HCA, unless the test sets more of the flow than its framing */
+void test_from_peer(struct test_hca *hca, struct test_packet *p)
+{
+	if (p->flow.hop_limit)
+		return;
+	p->flow.hop_limit = 64;
+	p->flow.udp_sport = p->flow.encap == RHCA_V1 ? 0 : 0xd00d;
+	p->flow.dgid = hca->gid;
+	test_peer_gid(&p->flow.sgid);
+}
+
+/* A packet that has not arrived yet; see test_from_peer() */
 struct sk_buff *test_packet_on(struct test_hca *hca, struct test_packet *p,
 			       struct net_device *ndev)
 {
@@ -648,12 +659,7 @@ struct sk_buff *test_packet_on(struct test_hca *hca, struct test_packet *p,
 	struct sk_buff *skb;
 
 	KUNIT_ASSERT_NOT_NULL(hca->test, bytes);
-	if (!p->flow.hop_limit) {
-		p->flow = (struct rhca_flow) { .encap = RHCA_V1,
-					       .hop_limit = 64 };
-		test_peer_gid(&p->flow.sgid);
-		p->flow.dgid = hca->gid;
-	}
+	test_from_peer(hca, p);
 	skb = test_skb(hca->test, bytes, test_build(bytes, p), TEST_LINEAR, 0);
 	skb->dev = ndev;
 	kfree(bytes);

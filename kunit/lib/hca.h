@@ -141,6 +141,7 @@ void test_expect_completions(struct test_hca *hca, u64 first, u32 num);
 void test_address(struct test_hca *hca, struct rdma_ah_attr *ah);
 void test_peer_gid(union ib_gid *gid);
 void test_arrive(struct sk_buff *skb, enum rhca_encap encap);
+void test_from_peer(struct test_hca *hca, struct test_packet *p);
 void test_receive(struct test_hca *hca, struct test_packet *p);
 struct sk_buff *test_packet_on(struct test_hca *hca, struct test_packet *p,
 			       struct net_device *ndev);

@@ -77,7 +77,7 @@ unsigned int test_build(u8 *to, const struct test_packet *p)
 	bth.pad = pad;
 	if (!bth.pkey)
 		bth.pkey = 0xffff;
-	rhca_network_fill(to, &p->flow, ib_bytes, 0x1234);
+	rhca_network_fill(to, &p->flow, ib_bytes, TEST_FIRST_ID + p->id);
 	rhca_bth_fill((struct rhca_bth *)at, &bth);
 	at += sizeof(struct rhca_bth);
 	memcpy(at, p->extended, p->extended_bytes);
@@ -137,17 +137,22 @@ struct sk_buff *test_skb(struct kunit *test, const u8 *bytes, unsigned int len,
 	return skb;
 }
 
-/* Add a packet to a block, whose first packet has the network headers; returns its BTH */
-u8 *test_block_add(struct sk_buff *block, const u8 *packet, unsigned int bytes,
-		   enum rhca_encap encap)
+/* Add a packet to a block, which is NULL before the first one; returns its BTH */
+u8 *test_block_add(struct kunit *test, struct sk_buff **block, const struct test_packet *p)
 {
-	unsigned int network = rhca_network_bytes(encap);
+	unsigned int bytes, network = rhca_network_bytes(p->flow.encap);
+	u8 *bth, *packet = test_alloc(test, TEST_PACKET_BYTES);
 
-	if (!block->len) {
-		skb_put_data(block, packet, network);
-		skb_shinfo(block)->gso_size = bytes - network;
+	bytes = test_build(packet, p) - network;
+	if (!*block) {
+		*block = alloc_skb(65536, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, *block);
+		skb_put_data(*block, packet, network);
+		skb_shinfo(*block)->gso_size = bytes;
 	}
-	return skb_put_data(block, packet + network, bytes - network);
+	bth = skb_put_data(*block, packet + network, bytes);
+	kunit_kfree(test, packet);
+	return bth;
 }
 
 /* The block is complete: prepare it as a netdev hands it over */

@@ -11,6 +11,7 @@
 #include "wire/headers.h"
 
 #define TEST_PACKET_BYTES	(128 + 4096 + 8)	/* the longest */
+#define TEST_FIRST_ID		0x1234
 
 /* Description of a packet */
 struct test_packet {
@@ -19,6 +20,7 @@ struct test_packet {
 	const void *extended;		/* extended headers, in order */
 	unsigned int extended_bytes;	/* how many */
 	unsigned int payload_bytes;	/* of test_payload() */
+	u16 id;				/* IPv4 identification, from TEST_FIRST_ID on */
 };
 
 /* Layout of an skb's data */
@@ -42,8 +44,7 @@ unsigned int test_build(u8 *to, const struct test_packet *p);
 void test_seal(u8 *packet, unsigned int bytes, enum rhca_encap encap);
 struct sk_buff *test_skb(struct kunit *test, const u8 *bytes, unsigned int len,
 			 enum test_shape shape, unsigned int head_bytes);
-u8 *test_block_add(struct sk_buff *block, const u8 *packet, unsigned int bytes,
-		   enum rhca_encap encap);
+u8 *test_block_add(struct kunit *test, struct sk_buff **block, const struct test_packet *p);
 void test_block_end(struct sk_buff *block, enum rhca_encap encap, unsigned int gso_type,
 		    struct net_device *ndev);
 void *test_alloc(struct kunit *test, size_t bytes);

@@ -328,22 +328,16 @@ static void append_to(struct bench *b, struct ib_qp *qp, u8 opcode, int psn, u32
 	static const u8 aeth[8] = { NO_CREDITS, 0, 0, 1 };
 	static const u8 deth[8] = { 0x11, 0x11, 0x11, 0x11, 0, 0xad, 0xbe, 0xef };
 	struct test_packet p = {
-		.flow = { .encap = RHCA_V2_IPV6, .hop_limit = 64,
-			  .udp_sport = 0xd00d, .dgid = b->hca->gid },
+		.flow.encap = RHCA_V2_IPV6,
 		.bth = { .opcode = opcode, .psn = (FIRST_PSN + psn) & 0xffffff,
 			 .dest_qpn = qp->qp_num },
 		.extended = opcode == UD_SEND_ONLY ? deth : aeth,
 		.extended_bytes = extended_bytes_of(opcode),
 		.payload_bytes = bytes,
 	};
-	u8 *packet = test_alloc(b->hca->test, TEST_PACKET_BYTES);
 
-	test_peer_gid(&p.flow.sgid);
-	if (!block)
-		block = alloc_skb(65536, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(b->hca->test, block);
-	segment = test_block_add(block, packet, test_build(packet, &p), RHCA_V2_IPV6);
-	kunit_kfree(b->hca->test, packet);
+	test_from_peer(b->hca, &p);
+	segment = test_block_add(b->hca->test, &block, &p);
 }
 
 static ACT(do_append, append_to(b, b->qp, s->r.opcode, s->r.psn, s->r.payload_bytes))

@@ -228,9 +228,8 @@ static u16 own_port(struct bench *b, u32 index)
 /* Address a packet from the peer to a QP */
 static void address(struct bench *b, struct test_packet *p, u32 index)
 {
-	p->flow = (struct rhca_flow) { .encap = RHCA_V2_IPV6, .hop_limit = 64,
-				       .udp_sport = 0xd00d, .dgid = b->hca->gid };
-	test_peer_gid(&p->flow.sgid);
+	p->flow.encap = RHCA_V2_IPV6;
+	test_from_peer(b->hca, p);
 	p->bth.dest_qpn = b->qp[index]->qp_num;
 }
 
@@ -606,23 +605,20 @@ static void read_nothing(struct bench *b, u32 index)
 /* A SEND to each QP arrives in one block; @psn: of each */
 static void send_to_each(struct bench *b, const u32 *psn)
 {
-	u8 *packet = test_alloc(b->test, TEST_PACKET_BYTES);
-	struct sk_buff *skb = alloc_skb(4096, GFP_KERNEL);
 	struct test_packet p = {
 		.bth = { .opcode = SEND_ONLY, .ack_req = true }, .payload_bytes = 64,
 	};
+	struct sk_buff *skb = NULL;
 	u32 i;
 
-	KUNIT_ASSERT_NOT_NULL(b->test, skb);
 	for (i = 0; i < QPS; i++) {
 		test_post_recv(b->hca, b->qp[i], i, 0, 64);
 		p.bth.psn = psn[i];
 		address(b, &p, i);
-		test_block_add(skb, packet, test_build(packet, &p), RHCA_V2_IPV6);
+		test_block_add(b->test, &skb, &p);
 	}
 	test_block_end(skb, RHCA_V2_IPV6, SKB_GSO_UDP_L4 | SKB_GSO_UDP_TUNNEL, b->hca->ndev[0]);
 	test_arrive(skb, RHCA_V2_IPV6);
-	kunit_kfree(b->test, packet);
 }
 
 /* The next skb acknowledges the first request of each of these QPs */

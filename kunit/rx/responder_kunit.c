@@ -627,10 +627,8 @@ static void from_the_peer(struct bench *b, struct test_packet *p)
 	*p = (struct test_packet) {
 		.bth = { .opcode = SEND_ONLY, .psn = FIRST_PSN, .ack_req = true,
 			 .dest_qpn = b->qp->qp_num },
-		.flow = { .encap = RHCA_V1, .hop_limit = 64 },
 	};
-	test_peer_gid(&p->flow.sgid);
-	p->flow.dgid = b->hca->gid;
+	test_from_peer(b->hca, p);
 }
 
 static void foreign_packet_is_counted_and_dropped(struct kunit *test)

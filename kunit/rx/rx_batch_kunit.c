@@ -4,7 +4,6 @@
  * next packets, and lists of single packets.
  */
 #include <kunit/static_stub.h>
-#include <linux/ip.h>
 #include <linux/percpu.h>
 
 #include "lib/course.h"
@@ -43,21 +42,16 @@ static const struct id_case {
 };
 KUNIT_ARRAY_PARAM_DESC(id, id_cases, desc);
 
-/* Build a packet with this identification, covered by its ICRC */
-static unsigned int build(u8 *packet, u8 psn, u8 id)
+static void add_packet(struct kunit *test, struct sk_buff **block, u8 psn, u8 id)
 {
 	struct test_packet p = {
 		.bth = { .opcode = SEND_ONLY, .dest_qpn = 0x17,
 			 .psn = (FIRST_PSN + psn) & 0xffffff },
-		.payload_bytes = BYTES,
+		.payload_bytes = BYTES, .id = FIRST_ID - TEST_FIRST_ID + id,
 	};
-	unsigned int bytes;
 
 	test_flow(&p.flow, RHCA_V2_IPV4);
-	bytes = test_build(packet, &p);
-	((struct iphdr *)packet)->id = htons((FIRST_ID + id) & 0xffff);
-	test_seal(packet, bytes, RHCA_V2_IPV4);
-	return bytes;
+	test_block_add(test, block, &p);
 }
 
 static void finish_block(struct kunit *test, struct sk_buff *skb, u32 netdev)
@@ -65,29 +59,19 @@ static void finish_block(struct kunit *test, struct sk_buff *skb, u32 netdev)
 	test_block_end(skb, RHCA_V2_IPV4, SKB_GSO_UDP_L4, test_netdev(test, netdev));
 }
 
-static struct sk_buff *make_block(struct kunit *test, const struct id_case *c)
-{
-	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
-	struct sk_buff *skb = alloc_skb(4096, GFP_KERNEL);
-	unsigned int i;
-
-	KUNIT_ASSERT_NOT_NULL(test, skb);
-	for (i = 0; i < c->num; i++)
-		test_block_add(skb, packet, build(packet, c->psns[i], c->ids[i]), RHCA_V2_IPV4);
-	finish_block(test, skb, 0);
-	return skb;
-}
-
 static void ip_identifications_are_predicted(struct kunit *test)
 {
 	const struct id_case *c = test->param_value;
 	struct rhca_rx_batch *walk = test_alloc(test, sizeof(*walk));
-	struct sk_buff *skb = make_block(test, c);
 	struct rhca_counters __percpu *counters;
+	struct sk_buff *skb = NULL;
 	unsigned int i;
 
 	counters = alloc_percpu(struct rhca_counters);
 	KUNIT_ASSERT_NOT_NULL(test, counters);
+	for (i = 0; i < c->num; i++)
+		add_packet(test, &skb, c->psns[i], c->ids[i]);
+	finish_block(test, skb, 0);
 	KUNIT_EXPECT_TRUE(test, rhca_rx_batch_begin_block(walk, skb, RHCA_V2_IPV4));
 	for (i = 0; rhca_rx_batch_next(walk); i++) {
 		KUNIT_EXPECT_EQ(test, walk->rx.psn, (FIRST_PSN + c->psns[i]) & 0xffffff);
@@ -117,16 +101,14 @@ static bool wrong_icrc(const struct rhca_rx *rx)
 static void wrong_icrcs_cost_little_more_than_right_ones(struct kunit *test)
 {
 	struct rhca_rx_batch *walk = test_alloc(test, sizeof(*walk));
-	struct sk_buff *skb = alloc_skb(WRONG_PACKETS * 128, GFP_KERNEL);
-	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
 	struct rhca_counters __percpu *counters;
+	struct sk_buff *skb = NULL;
 	unsigned int i;
 
 	counters = alloc_percpu(struct rhca_counters);
 	KUNIT_ASSERT_NOT_NULL(test, counters);
-	KUNIT_ASSERT_NOT_NULL(test, skb);
 	for (i = 0; i < WRONG_PACKETS; i++)
-		test_block_add(skb, packet, build(packet, i, i), RHCA_V2_IPV4);
+		add_packet(test, &skb, i, i);
 	finish_block(test, skb, 0);
 	crcs = 0;
 	kunit_activate_static_stub(test, rhca_rx_icrc_ok, wrong_icrc);
@@ -168,19 +150,17 @@ KUNIT_ARRAY_PARAM_DESC(ahead, ahead_cases, desc);
 static struct sk_buff *block_to(struct kunit *test, const struct ahead_case *c,
 				const u32 *numbers)
 {
-	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
-	struct sk_buff *skb = alloc_skb(4096, GFP_KERNEL);
 	struct test_packet p = { .payload_bytes = BYTES };
+	struct sk_buff *skb = NULL;
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, skb);
 	test_flow(&p.flow, RHCA_V2_IPV4);
 	for (i = 0; i < ARRAY_SIZE(c->to) && c->to[i] != END; i++) {
 		p.bth = (struct rhca_bth_fields) {
 			.opcode = c->to[i] == FAULT ? NO_OPCODE : SEND_ONLY,
 			.dest_qpn = numbers[c->to[i]], .psn = i,
 		};
-		test_block_add(skb, packet, test_build(packet, &p), RHCA_V2_IPV4);
+		test_block_add(test, &skb, &p);
 	}
 	finish_block(test, skb, 7);
 	return skb;
