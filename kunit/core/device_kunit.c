@@ -16,6 +16,7 @@
 #include "core/qp/qp.h"
 #include "core/registry.h"
 #include "core/rules/netdev.h"
+#include "lib/elsewhere.h"
 #include "lib/hca.h"
 #include "lib/recording_backend.h"
 #include "lifecycle/slot.h"
@@ -736,9 +737,10 @@ static void moving_lag_restores_its_members(struct kunit *test)
 	test_device_remove(ndev);
 }
 
-static void remove_all(struct work_struct *work)
+static int remove_all(struct kunit *test, void *unused)
 {
 	rhca_dev_remove_all();
+	return 0;
 }
 
 /* A moving device has no references: as ib_core sets the count */
@@ -746,22 +748,20 @@ static void unload_waits_for_a_moving_device(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 1);
 	struct rhca_dev *dev = make_on(test, ndev);
-	struct work_struct work;
 	unsigned int references;
+	struct elsewhere *e;
 
 	ib_device_put(&dev->ibdev);
 	references = refcount_read(&dev->ibdev.refcount);
 	refcount_set(&dev->ibdev.refcount, 0);
-	INIT_WORK_ONSTACK(&work, remove_all);
-	queue_work(system_unbound_wq, &work);
+	e = test_begin(test_elsewhere(test, remove_all, NULL));
 	msleep(STEP_MS);
 	KUNIT_EXPECT_EQ(test, recording_num(RECORDED_DEV_EXIT), 0);
 	refcount_set(&dev->ibdev.refcount, references);
 	rhca_dev_plugged(dev);
 	KUNIT_EXPECT_TRUE(test, test_becomes(recording_num(RECORDED_DEV_EXIT)));
 	test_device_remove(ndev);
-	flush_work(&work);
-	destroy_work_on_stack(&work);
+	test_end(e);
 }
 
 TEST_SUITE_WITH(rhca_device, device_init, NULL,

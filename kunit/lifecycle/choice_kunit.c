@@ -4,7 +4,6 @@
 #include <linux/device.h>
 #include <linux/prandom.h>
 #include <linux/rtnetlink.h>
-#include <linux/workqueue.h>
 #include <net/devlink.h>
 #include <rhca/compat.h>
 
@@ -14,6 +13,7 @@
 #include "core/qp/port_qos.h"
 #include "core/registry.h"
 #include "core/rules/netdev.h"
+#include "lib/elsewhere.h"
 #include "lib/hca.h"
 #include "lib/recording_backend.h"
 #include "lifecycle/slot.h"
@@ -510,44 +510,29 @@ static void netdev_has_the_device_that_it_should(struct kunit *test)
 	test_steps(test, c, s, s->act(b, s->arg));
 }
 
-/* Calls that wait for others run in a work item */
-struct elsewhere {
-	struct work_struct work;	/* runs the call */
-	struct bench *b;		/* its bench */
-	struct net_device *ndev;	/* to unregister */
-	bool done;			/* that has returned */
-};
-
-static void withdraw_work(struct work_struct *work)
+static int withdraw_it(struct kunit *test, void *offer)
 {
-	struct elsewhere *e = container_of(work, struct elsewhere, work);
-
-	rhca_offer_withdraw(&e->b->offer);
-	WRITE_ONCE(e->done, true);
+	rhca_offer_withdraw(offer);
+	return 0;
 }
 
-static void unregister_work(struct work_struct *work)
+static int unregister(struct kunit *test, void *ndev)
 {
-	struct elsewhere *e = container_of(work, struct elsewhere, work);
-
-	test_netdev_remove(e->b->test, e->ndev);
-	WRITE_ONCE(e->done, true);
+	test_netdev_remove(test, ndev);
+	return 0;
 }
 
 static void withdrawal_waits_for_creation_in_progress(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
-	struct elsewhere e = { .b = b };
+	struct elsewhere *e;
 
 	offer(b, NULL);
 	KUNIT_ASSERT_PTR_EQ(test, rhca_offer_find(b->ndev), &b->offer);
-	INIT_WORK_ONSTACK(&e.work, withdraw_work);
-	queue_work(system_unbound_wq, &e.work);
-	msleep(10 * STEP_MS);
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(e.done));
+	e = test_begin(test_elsewhere(test, withdraw_it, &b->offer));
+	test_waits(e);
 	rhca_offer_release(&b->offer);
-	flush_work(&e.work);
-	destroy_work_on_stack(&e.work);
+	test_end(e);
 	b->offered = false;
 }
 
@@ -637,22 +622,20 @@ static void netdev_unregistered_during_a_move_leaves_no_slot(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
 	struct net_device *second = test_netdev_of(test, 2, b->parent, NULL);
-	struct elsewhere e = { .b = b, .ndev = second };
+	struct elsewhere *e;
 	struct rhca_slot_known known;
 
 	make_two_ports(b, TEST_NAME "_way", second);
 	set_both_ports(b);
 	begin_way(b, NULL);
-	INIT_WORK_ONSTACK(&e.work, unregister_work);
-	queue_work(system_unbound_wq, &e.work);
+	e = test_begin(test_elsewhere(test, unregister, second));
 	KUNIT_EXPECT_TRUE(test, test_becomes(READ_ONCE(second->reg_state) == NETREG_UNREGISTERED));
 	refcount_set(&b->dev->ibdev.refcount, b->references);
 	rtnl_lock();
 	rhca_slot_netdev_removed(b->ndev);
 	rhca_dev_remove_netdev(b->ndev);
 	rtnl_unlock();
-	flush_work(&e.work);
-	destroy_work_on_stack(&e.work);
+	test_end(e);
 	rhca_slot_read(second, &known);		/* compares the pointer only */
 	KUNIT_EXPECT_FALSE(test, known.tenants);
 	/* Other tests have hardware of the same name */
@@ -664,17 +647,14 @@ static void netdev_unregistered_during_a_move_leaves_no_slot(struct kunit *test)
 static void netdev_unregistered_during_a_move_takes_its_device_along(struct kunit *test)
 {
 	struct bench *b = make_bench_beside(test, 2);
-	struct elsewhere e = { .b = b, .ndev = b->ndev };
+	struct elsewhere *e;
 
 	make(b, NULL);
 	begin_way(b, NULL);
-	INIT_WORK_ONSTACK(&e.work, unregister_work);
-	queue_work(system_unbound_wq, &e.work);
+	e = test_begin(test_elsewhere(test, unregister, b->ndev));
 	KUNIT_EXPECT_TRUE(test, test_becomes(READ_ONCE(b->ndev->reg_state) == NETREG_UNREGISTERED));
 	end_way(b, NULL);
-	KUNIT_EXPECT_TRUE(test, test_becomes(READ_ONCE(e.done)));
-	flush_work(&e.work);
-	destroy_work_on_stack(&e.work);
+	test_end(e);
 }
 
 /* The device is back after the event of one netdev's end, and before that of the other */

@@ -5,8 +5,8 @@
  * before it is sent.
  */
 #include <linux/udp.h>
-#include <linux/workqueue.h>
 
+#include "lib/elsewhere.h"
 #include "lib/hca.h"
 #include "sw/qp/qp.h"
 #include "sw/qp/shared.h"
@@ -19,7 +19,6 @@
 #define ALL		GENMASK(QPS - 1, 0)
 #define GAP_NS		(2 * NSEC_PER_SEC)	/* so that no burst is slower than it */
 #define PATIENCE_MS	5000
-#define STEP_MS		5
 
 static const struct test_qp_spec plain = { .initiator_depth = 1, .retries = 7 };
 
@@ -467,72 +466,50 @@ static void packets_of_a_refused_block_are_retransmitted(struct kunit *test)
 }
 
 /* A verb called by another thread while the block is sent */
-struct verb {
-	struct work_struct work;	/* the thread's */
-	struct bench *b;		/* the bench */
-	struct completion done;		/* it has returned */
-	int ret;			/* its return value */
-	bool in_time;			/* it had returned before the block was sent */
-};
-
-static void destroy(struct work_struct *work)
+static int destroy(struct kunit *test, void *qp)
 {
-	struct verb *verb = container_of(work, struct verb, work);
+	return ib_destroy_qp(qp);
+}
 
-	verb->ret = ib_destroy_qp(verb->b->qp[SUBJECT]);
-	complete(&verb->done);
+static bool is_done_within(struct elsewhere *verb, int ms)
+{
+	while (!completion_done(&verb->done) && ms--)
+		mdelay(1);
+	return completion_done(&verb->done);
 }
 
 #define NEW_PSN	0x424242
 
 /* Bring the QP up again, with another PSN */
-static void bring_up_again(struct work_struct *work)
+static int bring_up_again(struct kunit *test, void *bench)
 {
 	struct test_qp_spec spec = { .sq_psn = NEW_PSN, .retries = 7,
 				     .responder_resources = 1, .initiator_depth = 1,
 				     .dest_qpn = FIRST_DEST + SUBJECT };
-	struct verb *verb = container_of(work, struct verb, work);
-	struct ib_qp *qp = verb->b->qp[SUBJECT];
-	int state;
+	struct bench *b = bench;
+	int ret = 0, state;
 
-	for (state = IB_QPS_RESET; state <= IB_QPS_RTS && !verb->ret; state++)
-		verb->ret = test_qp_to(verb->b->hca, qp, &spec, state);
-	complete(&verb->done);
-}
-
-static void prepare(struct bench *b, struct verb *verb, work_func_t call,
-		    void (*meanwhile)(void *data))
-{
-	verb->b = b;
-	init_completion(&verb->done);
-	INIT_WORK(&verb->work, call);
-	test_while_sending(b->hca, meanwhile, verb);
-}
-
-static void begin_verb(struct verb *verb, int patience_ms)
-{
-	queue_work(system_unbound_wq, &verb->work);
-	while (!completion_done(&verb->done) && patience_ms--)
-		mdelay(1);
-	verb->in_time = completion_done(&verb->done);
+	for (state = IB_QPS_RESET; state <= IB_QPS_RTS && !ret; state++)
+		ret = test_qp_to(b->hca, b->qp[SUBJECT], &spec, state);
+	return ret;
 }
 
 static void begin_to_destroy(void *data)
 {
-	begin_verb(data, 50);
+	struct elsewhere *verb = test_begin(data);
+
+	KUNIT_EXPECT_FALSE(verb->test, is_done_within(verb, 50));
 }
 
 static void destruction_waits_for_the_block(struct kunit *test)
 {
-	struct verb *verb = test_alloc(test, sizeof(*verb));
 	struct bench *b = setup(test);
+	struct elsewhere *verb = test_elsewhere(test, destroy, b->qp[SUBJECT]);
 	u32 i;
 
-	prepare(b, verb, destroy, begin_to_destroy);
+	test_while_sending(b->hca, begin_to_destroy, verb);
 	burst(b);
-	KUNIT_EXPECT_FALSE(test, verb->in_time);
-	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&verb->done, 10 * HZ));
-	KUNIT_EXPECT_EQ(test, 0, verb->ret);
+	test_end(verb);
 	for (i = 0; i < b->hca->num_qps; i++)
 		if (b->hca->qps[i] == b->qp[SUBJECT])
 			b->hca->qps[i] = b->hca->qps[--b->hca->num_qps];
@@ -542,13 +519,12 @@ static void destruction_waits_for_the_block(struct kunit *test)
 
 static void reset_and_post(void *data)
 {
-	struct meanwhile m = { .posts = true };
-	struct verb *verb = data;
+	struct elsewhere *verb = test_begin(data);
+	struct meanwhile m = { .b = verb->arg, .posts = true };
 
-	begin_verb(verb, PATIENCE_MS);
-	m.b = verb->b;
+	KUNIT_EXPECT_TRUE(verb->test, is_done_within(verb, PATIENCE_MS));
 	happen(&m);
-	verb->ret |= m.ret;
+	KUNIT_EXPECT_EQ(verb->test, 0, m.ret);
 }
 
 static void expect_new_request(struct bench *b)
@@ -572,17 +548,15 @@ KUNIT_ARRAY_PARAM_DESC(refusal, refusals, desc);
 static void qp_is_reset_while_the_block_is_sent(struct kunit *test)
 {
 	const typeof(refusals[0]) *c = test->param_value;
-	struct verb *verb = test_alloc(test, sizeof(*verb));
 	struct bench *b = setup(test);
+	struct elsewhere *verb = test_elsewhere(test, bring_up_again, b);
 
-	prepare(b, verb, bring_up_again, reset_and_post);
+	test_while_sending(b->hca, reset_and_post, verb);
 	if (c->refused)
 		test_set_queue(b->hca, NET_XMIT_DROP);
 	burst(b);
 	test_set_queue(b->hca, NET_XMIT_SUCCESS);
-	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&verb->done, 10 * HZ));
-	KUNIT_EXPECT_TRUE(test, verb->in_time);
-	KUNIT_EXPECT_EQ(test, 0, verb->ret);
+	test_end(verb);
 	if (!c->refused)
 		expect_block(b, ALL, 0);
 	expect_new_request(b);

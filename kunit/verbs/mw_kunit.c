@@ -4,13 +4,12 @@
  * only when no packet uses the memory any more. The test plays a packet that uses it for any time.
  */
 #include <linux/scatterlist.h>
-#include <linux/sched.h>
 #include <linux/sizes.h>
-#include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 
 #include "sw/verbs/qp/qp.h"
 #include "lib/course.h"
+#include "lib/elsewhere.h"
 #include "sw/verbs/memory/mr.h"
 #include "sw/verbs/memory/mw.h"
 
@@ -111,102 +110,49 @@ static void held_memory_is_used_again_for_its_key(struct kunit *test)
 
 /* --- verbs that wait ------------------------------------------------------------- */
 
-/* A verb that runs in a work item, as it waits */
-struct verb {
-	struct work_struct work;			/* calls it */
-	int (*call)(struct bench *b, void *object);	/* the verb */
-	void *object;					/* its argument */
-	struct bench *b;				/* owns @object */
-	int ret;					/* its return value */
-	struct task_struct *task;			/* the thread that calls it */
-	unsigned long switches; /* context switches of @task before the call */
-	struct completion done;				/* it has returned */
-};
-
-static void verb_work(struct work_struct *work)
-{
-	struct verb *verb = container_of(work, struct verb, work);
-
-	verb->switches = current->nvcsw;
-	WRITE_ONCE(verb->task, current);
-	verb->ret = verb->call(verb->b, verb->object);
-	complete(&verb->done);
-}
-
-/* It must sleep: spinning with a real-time priority could keep the packet off its CPU for ever */
-static bool sleeps(struct verb *verb)
-{
-	struct task_struct *task = READ_ONCE(verb->task);
-
-	return task && READ_ONCE(task->nvcsw) > verb->switches;
-}
-
-static bool waits_for(struct verb *verb, enum rhca_mem_state *state)
-{
-	return READ_ONCE(*state) != RHCA_MEM_VALID && sleeps(verb);
-}
-
-static void begin(struct verb *verb, struct bench *b,
-		  int (*call)(struct bench *b, void *object), void *object)
-{
-	*verb = (struct verb) { .call = call, .object = object, .b = b };
-	init_completion(&verb->done);
-	INIT_WORK_ONSTACK(&verb->work, verb_work);
-	queue_work(system_unbound_wq, &verb->work);
-}
-
-static void expect_done(struct verb *verb)
-{
-	wait_for_completion(&verb->done);
-	destroy_work_on_stack(&verb->work);
-	KUNIT_EXPECT_EQ(verb->b->hca->test, 0, verb->ret);
-}
-
-/* The verb must wait, and return only after @mem is released */
-static void expect_wait(struct bench *b, int (*call)(struct bench *b, void *object), void *object,
-			struct rhca_mem *mem, enum rhca_mem_state *state)
+/* The verb must sleep, and return only after @mem is released */
+static void expect_wait(struct bench *b, int (*verb)(struct kunit *test, void *object),
+			void *object, struct rhca_mem *mem, enum rhca_mem_state *state)
 {
 	struct kunit *test = b->hca->test;
-	struct verb verb;
-	bool waits;
+	struct elsewhere *e = test_elsewhere(test, verb, object);
 
 	KUNIT_ASSERT_NOT_NULL(test, mem);
-	begin(&verb, b, call, object);
-	test_becomes(completion_done(&verb.done) || waits_for(&verb, state));
-	msleep(100);
-	waits = !completion_done(&verb.done);
-	KUNIT_EXPECT_TRUE(test, waits);
-	if (waits) {		/* otherwise the memory may be freed */
+	test_begin(e);
+	test_becomes(completion_done(&e->done) ||
+		     (READ_ONCE(*state) != RHCA_MEM_VALID && test_sleeps(e)));
+	if (test_waits(e)) {
 		KUNIT_EXPECT_NE(test, READ_ONCE(*state), RHCA_MEM_VALID);
-		KUNIT_EXPECT_TRUE(test, sleeps(&verb));
+		KUNIT_EXPECT_TRUE(test, test_sleeps(e));
 		stop(mem);
 	}
-	expect_done(&verb);
+	test_end(e);
 }
 
-static int dereg_mr(struct bench *b, void *mr)
+static int dereg_mr(struct kunit *test, void *mr)
 {
-	return b->hca->ibdev->ops.dereg_mr(mr, NULL);
+	return ((struct ib_mr *)mr)->device->ops.dereg_mr(mr, NULL);
 }
 
-static int dereg_tracked_mr(struct bench *b, void *mr)
+static int dereg_tracked_mr(struct kunit *test, void *mr)
 {
 	return ib_dereg_mr(mr);
 }
 
-static int dealloc_mw(struct bench *b, void *mw)
+static int dealloc_mw(struct kunit *test, void *mw)
 {
-	return b->hca->ibdev->ops.dealloc_mw(mw);
+	return ((struct ib_mw *)mw)->device->ops.dealloc_mw(mw);
 }
 
-static int take_rights(struct bench *b, void *mr)
+static int take_rights(struct kunit *test, void *object)
 {
-	return PTR_ERR_OR_ZERO(b->hca->ibdev->ops.rereg_user_mr(mr,
-				IB_MR_REREG_ACCESS, 0, 0, 0,
-				IB_ACCESS_REMOTE_READ, b->hca->pd, NULL));
+	struct ib_mr *mr = object;
+
+	return PTR_ERR_OR_ZERO(mr->device->ops.rereg_user_mr(mr, IB_MR_REREG_ACCESS, 0, 0, 0,
+							     IB_ACCESS_REMOTE_READ, mr->pd, NULL));
 }
 
-static int destroy_qp(struct bench *b, void *qp)
+static int destroy_qp(struct kunit *test, void *qp)
 {
 	return ib_destroy_qp(qp);
 }
@@ -285,7 +231,7 @@ static void rebinding_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, bind(b, mw, c->bytes, c->access));
 	KUNIT_EXPECT_NULL(test, write_by(b, old_key));
 	KUNIT_EXPECT_NULL(test, write_by(b, mw->mem->key));
-	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(b, &mw->ibmw));
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(test, &mw->ibmw));
 	KUNIT_EXPECT_EQ(test, 0, to_rhca_mr(b->hca->mr)->mem.num_windows);
 }
 
@@ -308,8 +254,8 @@ static void window_does_not_wait_for_users_of_its_region(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ret);
 	stop(other);
 	stop(busy);
-	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(b, &mw->ibmw));
-	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(b, &mw2->ibmw));
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(test, &mw->ibmw));
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(test, &mw2->ibmw));
 }
 
 /* --- regions --------------------------------------------------------------------- */
@@ -319,6 +265,8 @@ static struct ib_mr *dma_mr(struct bench *b)
 	struct ib_mr *mr = b->hca->ibdev->ops.get_dma_mr(b->hca->pd, RIGHTS);
 
 	KUNIT_ASSERT_FALSE(b->hca->test, IS_ERR(mr));
+	mr->device = b->hca->ibdev;
+	mr->pd = b->hca->pd;
 	return mr;
 }
 
@@ -338,12 +286,12 @@ static void deregistration_waits_for_users_of_a_window(struct kunit *test)
 	struct ib_mr *mr = b->hca->mr;
 	struct rhca_mem *mem;
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, dereg_mr(b, mr));
+	KUNIT_EXPECT_EQ(test, -EINVAL, dereg_mr(test, mr));
 	mem = write_by(b, mw->mem->key);
 	KUNIT_EXPECT_EQ(test, -EINPROGRESS, bind(b, mw, 0, 0));
 	b->hca->mr = NULL;
 	expect_wait(b, dereg_tracked_mr, mr, mem, &to_rhca_mr(mr)->mem.state);
-	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(b, &mw->ibmw));
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(test, &mw->ibmw));
 }
 
 static void new_rights_wait_for_users_by_the_old_ones(struct kunit *test)
@@ -360,7 +308,7 @@ static void new_rights_wait_for_users_by_the_old_ones(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, mem);
 	stop(mem);
 	to_rhca_mr(mr)->umem = NULL;
-	KUNIT_EXPECT_EQ(test, 0, dereg_mr(b, mr));
+	KUNIT_EXPECT_EQ(test, 0, dereg_mr(test, mr));
 }
 
 static void rights_stay_while_windows_have_them(struct kunit *test)
@@ -373,12 +321,12 @@ static void rights_stay_while_windows_have_them(struct kunit *test)
 
 	mr->umem = &umem;
 	mw = bound_window(test, b, IB_MW_TYPE_1);
-	KUNIT_EXPECT_EQ(test, -EINVAL, take_rights(b, &mr->ibmr));
+	KUNIT_EXPECT_EQ(test, -EINVAL, take_rights(test, &mr->ibmr));
 	mem = write_by(b, mr->mem.key);
 	KUNIT_EXPECT_NOT_NULL(test, mem);
 	stop(mem);
-	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(b, &mw->ibmw));
-	KUNIT_EXPECT_EQ(test, 0, take_rights(b, &mr->ibmr));
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(test, &mw->ibmw));
+	KUNIT_EXPECT_EQ(test, 0, take_rights(test, &mr->ibmr));
 	KUNIT_EXPECT_NULL(test, write_by(b, mr->mem.key));
 	mr->umem = NULL;
 }
@@ -596,23 +544,19 @@ static void registration_of_a_freed_region_touches_nothing(struct kunit *test)
 
 static void destruction_of_a_qp_waits_for_its_packet(struct kunit *test)
 {
-	struct rhca_verbs_qp *qp;
-	struct verb verb;
 	struct bench *b = setup(test);
-	bool waits;
+	struct rhca_verbs_qp *qp;
+	struct elsewhere *e;
 
 	rcu_read_lock();
 	qp = rhca_qp_get_handle(rhca_qp_find_handle(b->qp->qp_num));
 	rcu_read_unlock();
 	KUNIT_ASSERT_NOT_NULL(test, qp);
 	b->hca->num_qps--;
-	begin(&verb, b, destroy_qp, b->qp);
-	msleep(100);
-	waits = !completion_done(&verb.done);
-	KUNIT_EXPECT_TRUE(test, waits);
-	if (waits)		/* otherwise the QP is freed */
+	e = test_begin(test_elsewhere(test, destroy_qp, b->qp));
+	if (test_waits(e))
 		rhca_qp_put(qp);
-	expect_done(&verb);
+	test_end(e);
 }
 
 TEST_SUITE(rhca_mw,
