@@ -31,6 +31,7 @@ struct bench {
 	struct devlink_port *port;
 	struct devlink_port ports[2];	/* two ports of @parent */
 	struct net_device *ndev;	/* the netdev */
+	struct net_device *second;	/* another one, or NULL */
 	struct rhca_offer offer;	/* covers it */
 	bool offered;			/* @offer is added */
 	struct rhca_dev *dev;		/* its device when that was recorded */
@@ -326,13 +327,80 @@ static void set_returns(struct bench *b, const char *arg)
 	KUNIT_ASSERT_EQ(b->test, 0, rhca_slot_set_returns(b->ndev, &ports));
 }
 
+/* The device is back, as another one */
+static bool is_new_and_named(struct bench *b)
+{
+	struct rhca_dev *dev = rhca_dev_find(b->ndev);
+	bool is;
+
+	if (!dev)
+		return false;
+	is = dev->serial != b->serial && !strcmp(dev_name(&dev->ibdev.dev), TEST_NAME);
+	ib_device_put(&dev->ibdev);
+	return is;
+}
+
+/* A software device with two ports, the first on the bench's netdev */
+static void make_two(struct bench *b, const char *name)
+{
+	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, b->ndev, b->second);
+
+	spec.name = name;
+	ASSERT_DONE(rhca_choice_create(&spec));
+}
+
+static void set_both(struct bench *b, const char *arg)
+{
+	struct rhca_port *ports = find(b)->ports;
+
+	ASSERT_DONE(rhca_ttl_store(&ports[0], "7"));
+	ASSERT_DONE(rhca_ttl_store(&ports[1], "8"));
+	ASSERT_DONE(rhca_pkeys_store(&ports[1], "1 0x8001"));
+}
+
+static void both_are_set(struct bench *b, const char *name)
+{
+	KUNIT_EXPECT_STREQ(b->test, dev_name(&find(b)->ibdev.dev), name);
+	KUNIT_EXPECT_EQ(b->test, ttl_of(b, 0), 7);
+	KUNIT_EXPECT_EQ(b->test, ttl_of(b, 1), 8);
+	KUNIT_EXPECT_TRUE(b->test, has_partition(b, 1));
+}
+
+static void both_reload(struct bench *b, const char *arg)
+{
+	test_netdevs_remove(b->test, b->ndev, b->second);
+	b->ndev = test_netdev_of(b->test, 1, b->parent, NULL);
+	b->second = test_netdev_of(b->test, 2, b->parent, NULL);
+}
+
+static void is_paired(struct bench *b, const char *arg)
+{
+	struct rhca_slot_known known;
+
+	rhca_slot_read(b->ndev, &known);
+	EXPECT(known.pair.ifindex == b->second->ifindex);
+}
+
+STEP(second, b->second = test_netdev(b->test, 2))
+STEP(second_of_hardware, b->second = test_netdev_of(b->test, 2, b->parent, NULL))
+STEP(pair, ASSERT_DONE(rhca_slot_set_pair(b->ndev, b->second)))
+STEP(unpair, ASSERT_DONE(rhca_slot_set_pair(b->ndev, NULL)))
+STEP(makes_room, EXPECT(rhca_slot_make_room(b->ndev, true)))
+/* The one that the test holds cannot be found any more */
+STEP(held_is_added, rhca_slot_device_added(b->held))
+STEP(set_held_ttl, ASSERT_DONE(rhca_ttl_store(&b->held->ports[0], arg)))
+STEP(set_held_tclass, ASSERT_DONE(rhca_tclass_store(&b->held->ports[0], arg)))
+STEP(is_back, EXPECT(test_becomes(is_new_and_named(b))))
 STEP(bring_back, rhca_slot_bring_back(b->ndev))
 STEP(returns, EXPECT(rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS)))
 STEP(is_added, rhca_slot_device_added(find(b)))
+STEP(removed, rhca_slot_device_removed(find(b), false))
+STEP(wanted, EXPECT(!rhca_slot_is_unwanted(b->ndev)))
 
 static void other_comes(struct bench *b, const char *arg);
 static void other_goes(struct bench *b, const char *arg);
 static void lag_comes_and_goes(struct bench *b, const char *arg);
+static void lag_fails(struct bench *b, const char *arg);
 static void offer_for_another(struct bench *b, const char *arg);
 static void other_served_alone(struct bench *b, const char *arg);
 
@@ -481,6 +549,30 @@ static const struct course {
 	/* Nor is a device created again that is being removed for another reason */
 	{ "device that is removed makes no room", .step = {
 		{ make }, { has_moved }, { makes_no_room } } },
+	/* Before clients see it as added, which must not end the wait for its successor */
+	{ "device that makes room as it appears returns", .step = {
+		{ second }, { make }, { note }, { is_held }, { hold }, { makes_room }, { pair },
+		{ held_is_added }, { let_go }, { returns }, { is_paired }, { unpair },
+		{ hold_ends }, { is_back } } },
+	{ "settings written while a device makes room are kept", .step = {
+		{ make }, { note }, { is_held }, { makes_room }, { set_held_ttl, "7" },
+		{ set_held_tclass, "104" }, { let_go }, { is_back }, { ttl, "7" },
+		{ tclass, "104" } } },
+	/* A netdev's end removes all ports of its device; the remaining ones keep theirs, too */
+	{ "settings of all ports are kept", ON_HARDWARE, {
+		{ second }, { make_two, TEST_NAME "_two" }, { set_both }, { reload },
+		{ make_two }, { both_are_set, TEST_NAME "_two" } } },
+	/*
+	 * Both are already being unregistered at the event of the first one. The device is removed
+	 * as by its user: other tests have hardware of the same name
+	 */
+	{ "settings of ports that go together are kept", ON_HARDWARE, {
+		{ second_of_hardware }, { make_two, TEST_NAME "_both" }, { set_both },
+		{ both_reload }, { make_two }, { both_are_set, TEST_NAME "_both" },
+		{ user_removes } } },
+	{ "members of a LAG that fails have their devices", .step = {
+		{ choose }, { set_ttl, "7" }, { removed }, { goes }, { lag_fails }, { wanted },
+		{ offer }, { on_hardware }, { ttl, "7" } } },
 };
 KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
 
@@ -559,84 +651,30 @@ static void offer_in_use_is_a_lock_to_lockdep(struct kunit *test)
 #endif
 }
 
-/* A software device with two ports, the first on the bench's netdev */
-static void make_two_ports(struct bench *b, const char *name, struct net_device *second)
-{
-	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, b->ndev, second);
-
-	spec.name = name;
-	KUNIT_ASSERT_EQ(b->test, 0, rhca_choice_create(&spec));
-}
-
-static void set_both_ports(struct bench *b)
-{
-	struct rhca_dev *dev = find(b);
-
-	KUNIT_ASSERT_EQ(b->test, 0, rhca_ttl_store(&dev->ports[0], "7"));
-	KUNIT_ASSERT_EQ(b->test, 0, rhca_ttl_store(&dev->ports[1], "8"));
-	KUNIT_ASSERT_EQ(b->test, 0, rhca_pkeys_store(&dev->ports[1], "1 0x8001"));
-}
-
-static void expect_both_ports(struct bench *b, const char *name)
-{
-	KUNIT_EXPECT_STREQ(b->test, dev_name(&find(b)->ibdev.dev), name);
-	KUNIT_EXPECT_EQ(b->test, ttl_of(b, 0), 7);
-	KUNIT_EXPECT_EQ(b->test, ttl_of(b, 1), 8);
-	KUNIT_EXPECT_TRUE(b->test, has_partition(b, 1));
-}
-
-/* A netdev's end removes all ports of its device; those of remaining netdevs keep settings, too */
-static void settings_of_all_ports_are_kept(struct kunit *test)
-{
-	struct bench *b = make_hardware_bench(test);
-	struct net_device *second = test_netdev(test, 2);
-
-	make_two_ports(b, TEST_NAME "_two", second);
-	set_both_ports(b);
-	reload(b, NULL);
-	make_two_ports(b, NULL, second);
-	expect_both_ports(b, TEST_NAME "_two");
-}
-
-/* Both are already being unregistered at the event of the first one */
-static void settings_of_ports_that_go_together_are_kept(struct kunit *test)
-{
-	struct bench *b = make_hardware_bench(test);
-	struct net_device *second = test_netdev_of(test, 2, b->parent, NULL);
-
-	make_two_ports(b, TEST_NAME "_both", second);
-	set_both_ports(b);
-	test_netdevs_remove(test, b->ndev, second);
-	b->ndev = test_netdev_of(test, 1, b->parent, NULL);
-	make_two_ports(b, NULL, test_netdev_of(test, 2, b->parent, NULL));
-	expect_both_ports(b, TEST_NAME "_both");
-	/* Remove it as its user: other tests have hardware of the same name */
-	user_removes(b, NULL);
-}
-
 /*
- * The event of @second cannot find the device, which is moving. If the other netdev is then removed
- * before the device has checked both, no slot must be left for @second
+ * The event of the second cannot find the device, which is moving. If the other netdev is then
+ * removed before the device has checked both, no slot must be left for the second
  */
 static void netdev_unregistered_during_a_move_leaves_no_slot(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
-	struct net_device *second = test_netdev_of(test, 2, b->parent, NULL);
-	struct elsewhere *e;
 	struct rhca_slot_known known;
+	struct elsewhere *e;
 
-	make_two_ports(b, TEST_NAME "_way", second);
-	set_both_ports(b);
+	second_of_hardware(b, NULL);
+	make_two(b, TEST_NAME "_way");
+	set_both(b, NULL);
 	begin_way(b, NULL);
-	e = test_begin(test_elsewhere(test, unregister, second));
-	KUNIT_EXPECT_TRUE(test, test_becomes(READ_ONCE(second->reg_state) == NETREG_UNREGISTERED));
+	e = test_begin(test_elsewhere(test, unregister, b->second));
+	KUNIT_EXPECT_TRUE(test, test_becomes(READ_ONCE(b->second->reg_state) ==
+					     NETREG_UNREGISTERED));
 	refcount_set(&b->dev->ibdev.refcount, b->references);
 	rtnl_lock();
 	rhca_slot_netdev_removed(b->ndev);
 	rhca_dev_remove_netdev(b->ndev);
 	rtnl_unlock();
 	test_end(e);
-	rhca_slot_read(second, &known);		/* compares the pointer only */
+	rhca_slot_read(b->second, &known);	/* compares the pointer only */
 	KUNIT_EXPECT_FALSE(test, known.tenants);
 	/* Other tests have hardware of the same name */
 	choose(b, NULL);
@@ -674,20 +712,21 @@ static int end_way_between(struct notifier_block *nb, unsigned long event, void 
 static void netdev_with_a_late_notifier_leaves_no_slot(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
-	struct net_device *second = test_netdev_of(test, 2, b->parent, NULL);
-	struct device *old = get_device(&second->dev);	/* so that its address stays its own */
 	struct rhca_slot_known known;
+	struct device *old;
 
-	make_two_ports(b, TEST_NAME "_way", second);
-	set_both_ports(b);
+	second_of_hardware(b, NULL);
+	old = get_device(&b->second->dev);	/* so that its address stays its own */
+	make_two(b, TEST_NAME "_way");
+	set_both(b, NULL);
 	begin_way(b, NULL);
 	way_back.nb.notifier_call = end_way_between;
 	way_back.b = b;
-	way_back.notified = second;
+	way_back.notified = b->second;
 	KUNIT_ASSERT_EQ(test, 0, register_netdevice_notifier(&way_back.nb));
-	test_netdevs_remove(test, second, b->ndev);
+	test_netdevs_remove(test, b->second, b->ndev);
 	unregister_netdevice_notifier(&way_back.nb);
-	rhca_slot_read(second, &known);		/* compares its address */
+	rhca_slot_read(b->second, &known);	/* compares its address */
 	KUNIT_EXPECT_FALSE(test, known.tenants);
 	put_device(old);
 	/* Other tests have hardware of the same name */
@@ -751,22 +790,12 @@ static void lag_comes_and_goes(struct bench *b, const char *arg)
 }
 
 /* Clients have seen the device by then, and the registering task unregisters it, as in ib_core */
-static void members_of_a_lag_that_fails_have_their_devices(struct kunit *test)
+static void lag_fails(struct bench *b, const char *arg)
 {
-	struct bench *b = make_bench(test);
-	struct rhca_dev *dev;
+	struct rhca_dev *dev = make_lag(b);
 
-	choose(b, NULL);
-	set_ttl(b, "7");
-	rhca_slot_device_removed(find(b), false);
-	test_device_remove(b->ndev);
-	dev = make_lag(b);
 	WRITE_ONCE(dev->registrant, current);
 	ib_unregister_device_and_put(&dev->ibdev);
-	KUNIT_EXPECT_FALSE(test, rhca_slot_is_unwanted(b->ndev));
-	offer(b, NULL);
-	wait_for(b, &recording_backend);
-	ttl(b, "7");
 }
 
 /*
@@ -1114,61 +1143,6 @@ static void device_returns_after_one_that_replaces_it(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
 }
 
-static bool is_new_and_named(struct bench *b, u32 old)
-{
-	struct rhca_dev *dev = rhca_dev_find(b->ndev);
-	bool is;
-
-	if (!dev)
-		return false;
-	is = dev->serial != old && !strcmp(dev_name(&dev->ibdev.dev), TEST_NAME);
-	ib_device_put(&dev->ibdev);
-	return is;
-}
-
-/* Makes room before clients see it as added, which must not end the wait for its successor */
-static void device_that_makes_room_as_it_appears_returns(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct net_device *second = test_netdev(test, 2);
-	struct rhca_slot_known known;
-	struct rhca_dev *dev;
-	u32 serial;
-
-	make(b, NULL);
-	dev = test_device_get(test, b->ndev);
-	serial = dev->serial;
-	test_hold(test, dev);
-	KUNIT_EXPECT_TRUE(test, rhca_slot_make_room(b->ndev, true));
-	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(b->ndev, second));
-	rhca_slot_device_added(dev);
-	ib_device_put(&dev->ibdev);
-	rhca_slot_read(b->ndev, &known);
-	KUNIT_EXPECT_TRUE(test, known.flags & RHCA_SLOT_RETURNS);
-	KUNIT_EXPECT_EQ(test, known.pair.ifindex, second->ifindex);
-	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(b->ndev, NULL));
-	test_hold_ends(test);
-	KUNIT_EXPECT_TRUE(test, test_becomes(is_new_and_named(b, serial)));
-}
-
-static void settings_written_while_a_device_makes_room_are_kept(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct rhca_dev *dev;
-	u32 serial;
-
-	make(b, NULL);
-	dev = test_device_get(test, b->ndev);
-	serial = dev->serial;
-	KUNIT_EXPECT_TRUE(test, rhca_slot_make_room(b->ndev, true));
-	KUNIT_EXPECT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
-	KUNIT_EXPECT_EQ(test, 0, rhca_tclass_store(&dev->ports[0], "104"));
-	ib_device_put(&dev->ibdev);
-	KUNIT_ASSERT_TRUE(test, test_becomes(is_new_and_named(b, serial)));
-	ttl(b, "7");
-	tclass(b, "104");
-}
-
 /* --- events in any order ------------------------------------------------------------- */
 
 /* What hardware, and a device that is being removed, refuses */
@@ -1232,8 +1206,6 @@ TEST_SUITE(rhca_control_choice,
 	   KUNIT_CASE_PARAM(netdev_has_the_device_that_it_should, course_gen_params),
 	   KUNIT_CASE(withdrawal_waits_for_creation_in_progress),
 	   KUNIT_CASE(offer_in_use_is_a_lock_to_lockdep),
-	   KUNIT_CASE(settings_of_all_ports_are_kept),
-	   KUNIT_CASE(settings_of_ports_that_go_together_are_kept),
 	   KUNIT_CASE(netdev_unregistered_during_a_move_leaves_no_slot),
 	   KUNIT_CASE(netdev_unregistered_during_a_move_takes_its_device_along),
 	   KUNIT_CASE(netdev_with_a_late_notifier_leaves_no_slot),
@@ -1244,12 +1216,9 @@ TEST_SUITE(rhca_control_choice,
 	   KUNIT_CASE(bonds_without_devices_of_ours_are_not_looked_at),
 	   KUNIT_CASE(pair_joined_during_a_decision_is_decided_on),
 	   KUNIT_CASE(order_of_events_does_not_matter),
-	   KUNIT_CASE(members_of_a_lag_that_fails_have_their_devices),
 	   KUNIT_CASE(netdev_reset_during_a_move_keeps_the_wish),
 	   KUNIT_CASE(second_port_is_decided_on_after_the_first_has_ended),
 	   KUNIT_CASE(device_that_rxe_unregistered_returns_with_all_ports),
 	   KUNIT_CASE(device_returns_only_where_all_its_netdevs_stay),
 	   KUNIT_CASE(device_returns_after_one_that_replaces_it),
-	   KUNIT_CASE(device_that_makes_room_as_it_appears_returns),
-	   KUNIT_CASE(settings_written_while_a_device_makes_room_are_kept),
 	   KUNIT_CASE(device_of_an_unregistered_netdev_does_not_return));
