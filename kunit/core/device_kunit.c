@@ -99,13 +99,6 @@ static void backend_gets_the_attributes_that_were_named(struct kunit *test)
 			rdma_get_udp_sport(flow->flow_label, qp->qp_num, TEST_PEER_QPN));
 }
 
-/* An attribute out of range, in an otherwise valid modify */
-struct limit_case {
-	const char *desc;				/* which */
-	enum ib_qp_state next;				/* state of the transition that sets it */
-	void (*change)(struct ib_qp_attr *attr);	/* sets the wrong value */
-};
-
 #define CHANGE(name, change)	static void name(struct ib_qp_attr *attr) { change; }
 
 CHANGE(bad_pkey, attr->pkey_index = 1)
@@ -118,7 +111,12 @@ CHANGE(bad_timeout, attr->timeout = 32)
 CHANGE(bad_retry, attr->retry_cnt = 8)
 CHANGE(bad_rnr_retry, attr->rnr_retry = 8)
 
-static const struct limit_case limit_cases[] = {
+/* An attribute out of range, in an otherwise valid modify */
+static const struct limit_case {
+	const char *desc;				/* which */
+	enum ib_qp_state next;				/* state of the transition that sets it */
+	void (*change)(struct ib_qp_attr *attr);	/* sets the wrong value */
+} limit_cases[] = {
 	{ "P_Key index",		IB_QPS_INIT,	bad_pkey },
 	{ "path MTU 0",			IB_QPS_RTR,	bad_mtu_0 },
 	{ "path MTU of 8192",		IB_QPS_RTR,	bad_mtu_6 },
@@ -214,13 +212,6 @@ static void modify_from_a_past_state_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, ib_modify_qp(qp, attr, IB_QP_STATE | IB_QP_CUR_STATE));
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_ERR);
 }
-
-/* An operation for which the backend returns an error */
-struct refusal_case {
-	const char *desc;					/* which */
-	enum recorded_call call;				/* the operation */
-	int (*try)(struct test_hca *hca, struct ib_qp *qp);	/* calls it */
-};
 
 static int try_create(struct test_hca *hca, struct ib_qp *qp)
 {
@@ -322,7 +313,12 @@ static int try_optional(struct test_hca *hca, struct ib_qp *qp)
 	return hca->ibdev->ops.modify_hw_stat(hca->ibdev, 1, last, true);
 }
 
-static const struct refusal_case refusal_cases[] = {
+/* An operation for which the backend returns an error */
+static const struct refusal_case {
+	const char *desc;					/* which */
+	enum recorded_call call;				/* the operation */
+	int (*try)(struct test_hca *hca, struct ib_qp *qp);	/* calls it */
+} refusal_cases[] = {
 	{ "create QP",		RECORDED_QP_CREATE,		try_create },
 	{ "modify QP",		RECORDED_QP_MODIFY,		try_rtr },
 	{ "destroy QP",		RECORDED_QP_DESTROY,		try_destroy },

@@ -5,17 +5,15 @@
 #include "core/rules/lag.h"
 #include "lib/hca.h"
 
-struct decision_case {
-	const char *desc;
-	struct rhca_lag_facts facts;
-	enum rhca_lag_kind kind;
-};
-
 /* A bond of that mode, its members, and how many are our ports */
 #define BOND(mode, members, ports)	\
 	.bond_mode = BOND_MODE_##mode, .num_members = (members), .num_ports = (ports)
 
-static const struct decision_case decision_cases[] = {
+static const struct decision_case {
+	const char *desc;
+	struct rhca_lag_facts facts;
+	enum rhca_lag_kind kind;
+} decision_cases[] = {
 	{ "round robin", { BOND(ROUNDROBIN, 2, 2) }, RHCA_LAG_NONE },
 	{ "active-backup", { BOND(ACTIVEBACKUP, 2, 2) }, RHCA_LAG_ACTIVE_BACKUP },
 	{ "xor", { BOND(XOR, 2, 2) }, RHCA_LAG_ACTIVE_ACTIVE },

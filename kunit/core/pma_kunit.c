@@ -16,7 +16,12 @@
 #define SET		0x02
 #define GET_RESPONSE	0x81
 
-struct field_case {
+#define SMALL(name, id, at, size, bit) \
+	{ name, RHCA_PMA_PORT_COUNTERS, RHCA_PMA_##id, at, size, 0xff, bit }
+#define LARGE(name, id, at, bit) \
+	{ name, RHCA_PMA_PORT_COUNTERS_EXT, RHCA_PMA_##id, at, 8, 0xff, bit }
+
+static const struct field_case {
 	const char *desc;
 	enum rhca_pma_attribute attribute;
 	enum rhca_pma_counter counter;
@@ -24,14 +29,7 @@ struct field_case {
 	u8 bytes;
 	u8 mask;		/* of a counter inside one byte */
 	u16 select;
-};
-
-#define SMALL(name, id, at, size, bit) \
-	{ name, RHCA_PMA_PORT_COUNTERS, RHCA_PMA_##id, at, size, 0xff, bit }
-#define LARGE(name, id, at, bit) \
-	{ name, RHCA_PMA_PORT_COUNTERS_EXT, RHCA_PMA_##id, at, 8, 0xff, bit }
-
-static const struct field_case field_cases[] = {
+} field_cases[] = {
 	SMALL("symbol error", SYMBOL_ERROR, 4, 2, 0x0001),
 	SMALL("link error recovery", LINK_ERROR_RECOVERY, 6, 1, 0x0002),
 	SMALL("link downed", LINK_DOWNED, 7, 1, 0x0004),

@@ -8,16 +8,14 @@
 
 /* --- lines ------------------------------------------------------------------ */
 
-struct line_case {
-	const char *desc;
-	const char *line;
-	const char *shown;	/* NULL: refused */
-};
-
 #define ZEROS	"0000:0000:0000:0000:0000:0000:0000:0000:"
 
 /* Printed as a rule, or as the class of all connections */
-static const struct line_case line_cases[] = {
+static const struct line_case {
+	const char *desc;
+	const char *line;
+	const char *shown;	/* NULL: refused */
+} line_cases[] = {
 	{ "a number",			"16",			"16" },
 	{ "a number with its key",	"tclass=16",		"16" },
 	{ "trailing newline",		"tclass=16\n",		"16" },
@@ -113,20 +111,18 @@ static void line_is_a_rule_or_refused(struct kunit *test)
 
 #define MAX_LINES	6
 
-struct match_case {
-	const char *desc;
-	const char *lines[MAX_LINES];
-	const char *source;
-	const char *dest;
-	int tclass;
-};
-
 #define FROM_4	"10.0.0.1"
 #define TO_4	"10.1.2.3"
 #define FROM_6	"fd00::1"
 #define TO_6	"fd00::2"
 
-static const struct match_case match_cases[] = {
+static const struct match_case {
+	const char *desc;
+	const char *lines[MAX_LINES];
+	const char *source;
+	const char *dest;
+	int tclass;
+} match_cases[] = {
 	{ "no rules", {}, FROM_4, TO_4, RHCA_TCLASS_OFF },
 	{ "global", { "8" }, FROM_4, TO_4, 8 },
 	{ "global is for IPv6 too", { "8" }, FROM_6, TO_6, 8 },

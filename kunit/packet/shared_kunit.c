@@ -659,12 +659,6 @@ static void answers_of_several_qps_leave_in_one_skb(struct kunit *test)
 
 /* --- which packets share ------------------------------------------------------------- */
 
-struct other_case {
-	const char *desc;
-	void (*change)(struct rhca_address *address, struct rhca_bth_fields *fields);
-	bool shares;
-};
-
 #define CHANGE(name, change)							\
 	static void name(struct rhca_address *address, struct rhca_bth_fields *fields)	\
 	{									\
@@ -689,7 +683,11 @@ CHANGE(other_pkey, fields->pkey = 0x8001)
 /* ACKs are not ECN-capable */
 CHANGE(other_ecn, fields->opcode = ACKNOWLEDGE)
 
-static const struct other_case others[] = {
+static const struct other_case {
+	const char *desc;
+	void (*change)(struct rhca_address *address, struct rhca_bth_fields *fields);
+	bool shares;
+} others[] = {
 	{ "same headers", same, true },
 	{ "another source port of the QP", other_sport, true },
 	{ "another port", other_port },

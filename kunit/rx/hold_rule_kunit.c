@@ -26,13 +26,6 @@ struct step {
 	bool asks;		/* the packet requests an ACK, as retransmitted packets do */
 };
 
-struct rule_case {
-	const char *desc;
-	enum rhca_peer_repeats repeats;	/* expected final state */
-	u32 wait_us;			/* expected final wait */
-	struct step steps[MAX_STEPS];
-};
-
 #define UNKNOWN	RHCA_REPEATS_UNKNOWN
 #define ONE	RHCA_REPEATS_ONE
 #define ALL	RHCA_REPEATS_ALL
@@ -41,7 +34,12 @@ struct rule_case {
 #define ONE_LATE	{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING }, \
 			{ BEFORE, 10, 12, 0, REPLAY }
 
-static const struct rule_case rule_cases[] = {
+static const struct rule_case {
+	const char *desc;
+	enum rhca_peer_repeats repeats;	/* expected final state */
+	u32 wait_us;			/* expected final wait */
+	struct step steps[MAX_STEPS];
+} rule_cases[] = {
 	{ "gap is reported once", UNKNOWN, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 12, 10, 2, NOTHING, true },
 		{ AHEAD, 13, 10, 3, NOTHING } } },

@@ -188,18 +188,16 @@ static void query_shows_errors_that_were_polled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, remote.result, (int)c->state);
 }
 
+static const u8 nak[] = { NAK_INVALID, 0, 0, 1 };
+static const u8 ack[] = { 0x1f, 0, 0, 1 };
+
 /* An event that completes a request, mostly with an error */
-struct failure_case {
+static const struct failure_case {
 	const char *desc;		/* of the event */
 	struct test_packet packet;	/* packet that arrives */
 	bool of_send;			/* a send request fails, not a receive request */
 	enum ib_wc_status status;	/* of the completion */
-};
-
-static const u8 nak[] = { NAK_INVALID, 0, 0, 1 };
-static const u8 ack[] = { 0x1f, 0, 0, 1 };
-
-static const struct failure_case failure_cases[] = {
+} failure_cases[] = {
 	{ "send request that the peer refuses",
 	  { .bth.opcode = ACKNOWLEDGE, .extended = nak,
 	    .extended_bytes = sizeof(nak) },

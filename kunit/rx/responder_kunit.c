@@ -595,14 +595,6 @@ static void late_flush_spares_a_qp_that_was_reset(struct kunit *test)
 
 /* --- packets that never reach the QP ------------------------------------------------------ */
 
-/* A packet that is not for the QP, and its counter */
-struct foreign_case {
-	const char *desc;			/* why */
-	void (*change)(struct test_packet *p);	/* makes it so */
-	enum rhca_counter counter;		/* that counts it */
-	enum ib_qp_state state;			/* of the QP, RTS if 0 */
-};
-
 #define CHANGE(name, change)	static void name(struct test_packet *p) { change; }
 
 CHANGE(same, (void)p)
@@ -612,7 +604,13 @@ CHANGE(other_pkey, p->bth.pkey = 0x1234)
 CHANGE(other_transport, p->bth.opcode = UC | SEND_ONLY)
 CHANGE(other_qp, p->bth.dest_qpn = 0xfffff0)
 
-static const struct foreign_case foreign_cases[] = {
+/* A packet that is not for the QP, and its counter */
+static const struct foreign_case {
+	const char *desc;			/* why */
+	void (*change)(struct test_packet *p);	/* makes it so */
+	enum rhca_counter counter;		/* that counts it */
+	enum ib_qp_state state;			/* of the QP, RTS if 0 */
+} foreign_cases[] = {
 	{ "another source",	other_source,	RHCA_RX_DROPPED_NOT_FOR_US },
 	{ "another P_Key",	other_pkey,	RHCA_RX_DROPPED_BAD_PKEY },
 	{ "another transport",	other_transport, RHCA_RX_DROPPED_BAD_OPCODE },

@@ -31,16 +31,6 @@ struct step {
 	u32 oldest;				/* AHEAD, TWICE, MORE: the missing PSN */
 };
 
-struct recover_case {
-	const char *desc;
-	/* the final state */
-	enum rhca_recover_mode mode;
-	enum rhca_peer_kind peer;
-	bool sends_new;
-	struct step steps[MAX_STEPS];
-	u32 path_us;
-};
-
 #define FLOW	RHCA_RECOVER_FLOW
 #define ONE	RHCA_RECOVER_ONE
 #define BACK	RHCA_RECOVER_BACK
@@ -51,7 +41,15 @@ struct recover_case {
 /* PSNs 10 to 29 have been sent */
 #define NEWEST	30
 
-static const struct recover_case recover_cases[] = {
+static const struct recover_case {
+	const char *desc;
+	/* the final state */
+	enum rhca_recover_mode mode;
+	enum rhca_peer_kind peer;
+	bool sends_new;
+	struct step steps[MAX_STEPS];
+	u32 path_us;
+} recover_cases[] = {
 	{ "first loss: no new packets until the peer answers", ONE, UNKNOWN, false, {
 		{ NAK, 10, 0, REPEAT } } },
 	{ "ACK beyond the retransmission: the peer holds", ONE, HOLDS, true, {
@@ -308,7 +306,9 @@ static void packet_after_a_probe_gives_no_round_trip_time(struct kunit *test)
 
 /* --- waiting ---------------------------------------------------------------- */
 
-struct wait_case {
+#define US(n)	((n) * (u64)NSEC_PER_USEC)
+
+static const struct wait_case {
 	const char *desc;
 	u32 smoothed;
 	u32 deviation;
@@ -317,11 +317,7 @@ struct wait_case {
 	u32 tries;
 	u64 most;
 	u64 wait;
-};
-
-#define US(n)	((n) * (u64)NSEC_PER_USEC)
-
-static const struct wait_case wait_cases[] = {
+} wait_cases[] = {
 	{ "nothing measured", 0, 0, false, 0, 0, US(67000), US(4000) },
 	{ "not longer than the ACK timeout", 0, 0, false, 0, 0, US(2000), US(2000) },
 	{ "a short path", 20000, 5000, false, 0, 0, US(67000), US(1000) },

@@ -56,14 +56,6 @@ static void post(struct bench *b, enum ib_wr_opcode opcode, u32 bytes)
 #define MAX_SEGMENTS	4
 #define END		0xff
 
-struct segment_case {
-	const char *desc;
-	enum ib_qp_type type;
-	enum ib_wr_opcode opcode;
-	u32 bytes;
-	u8 opcodes[MAX_SEGMENTS];
-};
-
 #define ONE(a)		{ a, END }
 #define TWO(a, b)	{ a, b, END }
 #define THREE(a, b, c)	{ a, b, c, END }
@@ -80,7 +72,13 @@ struct segment_case {
 	{ name " of 3 MTU", type, wr, 3 * MTU,				     \
 	  THREE((t) | (first), (t) | (middle), (t) | (last)) }
 
-static const struct segment_case segment_cases[] = {
+static const struct segment_case {
+	const char *desc;
+	enum ib_qp_type type;
+	enum ib_wr_opcode opcode;
+	u32 bytes;
+	u8 opcodes[MAX_SEGMENTS];
+} segment_cases[] = {
 	SIZES("RC SEND", IB_QPT_RC, IB_WR_SEND, 0,
 	      SEND_ONLY, SEND_FIRST, SEND_MIDDLE, SEND_LAST),
 	SIZES("RC SEND_IMM", IB_QPT_RC, IB_WR_SEND_WITH_IMM, 0,

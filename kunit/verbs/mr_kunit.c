@@ -64,19 +64,17 @@ static void range_must_lie_inside_the_region(struct kunit *test)
 	}
 }
 
-struct access_case {
-	const char *desc;
-	int has;
-	int needs;
-	bool allowed;
-};
-
 #define CAN_LOCAL	IB_ACCESS_LOCAL_WRITE
 #define CAN_WRITE	IB_ACCESS_REMOTE_WRITE
 #define CAN_READ	IB_ACCESS_REMOTE_READ
 #define CAN_ATOMIC	IB_ACCESS_REMOTE_ATOMIC
 
-static const struct access_case access_cases[] = {
+static const struct access_case {
+	const char *desc;
+	int has;
+	int needs;
+	bool allowed;
+} access_cases[] = {
 	{ "local read is always allowed",  0, 0, true },
 	{ "local write needs its right",   0, CAN_LOCAL, false },
 	{ "local write",		   CAN_LOCAL, CAN_LOCAL, true },

@@ -52,8 +52,16 @@ static void sq_exit(struct kunit *test)
 	rhca_sq_exit(&b->qp.sq);
 }
 
+#define BAD	IB_WC_LOC_QP_OP_ERR
+
+#define ON(qp, wr)		IB_QPT_##qp, IB_WR_##wr
+#define LIST(entries, each)	.num_sge = (entries), .sge_bytes = (each)
+#define INLINE(bytes)		.flags = IB_SEND_INLINE, .inline_bytes = (bytes)
+#define UNFLAGGED(bytes)	.inline_bytes = (bytes)
+#define IS(what)		.status = (what)
+
 /* A work request as a process writes it */
-struct fetch_case {
+static const struct fetch_case {
 	const char *desc;		/* of the request */
 	enum ib_qp_type type;		/* of the QP */
 	u32 opcode;			/* enum ib_wr_opcode */
@@ -63,17 +71,7 @@ struct fetch_case {
 	u32 inline_bytes;		/* as the request claims */
 	enum ib_wc_status status;	/* status of its completion */
 	u32 length;			/* bytes of a valid message */
-};
-
-#define BAD	IB_WC_LOC_QP_OP_ERR
-
-#define ON(qp, wr)		IB_QPT_##qp, IB_WR_##wr
-#define LIST(entries, each)	.num_sge = (entries), .sge_bytes = (each)
-#define INLINE(bytes)		.flags = IB_SEND_INLINE, .inline_bytes = (bytes)
-#define UNFLAGGED(bytes)	.inline_bytes = (bytes)
-#define IS(what)		.status = (what)
-
-static const struct fetch_case fetch_cases[] = {
+} fetch_cases[] = {
 	{ "SEND of two entries", ON(RC, SEND), LIST(2, 100), .length = 200 },
 	{ "SEND of all entries", ON(RC, SEND), LIST(SQ_SGE, 1), .length = SQ_SGE },
 	{ "one entry too many", ON(RC, SEND), LIST(SQ_SGE + 1, 1), IS(BAD) },

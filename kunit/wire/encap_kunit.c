@@ -7,19 +7,17 @@
 #define IB_BYTES	0x0204
 #define IP_ID		0x1357
 
-struct encap_case {
-	const char *desc;
-	enum rhca_encap encap;
-	unsigned int bytes;
-	u8 header[RHCA_MAX_NETWORK_BYTES];
-};
-
 #define GRH_ADDRESSES							\
 	0xfd, 0x09, 0, 0, 0, 0, 0, 0x11, 0, 0, 0, 0, 0, 0, 0, 0x01,	\
 	0xfd, 0x09, 0, 0, 0, 0, 0, 0, 0x22, 0, 0, 0, 0, 0, 0, 0x02
 
 /* test_flow() for 0x204 bytes from BTH to ICRC */
-static const struct encap_case encap_cases[] = {
+static const struct encap_case {
+	const char *desc;
+	enum rhca_encap encap;
+	unsigned int bytes;
+	u8 header[RHCA_MAX_NETWORK_BYTES];
+} encap_cases[] = {
 	{ "v1", RHCA_V1, 40, { 0x6a, 0x85, 0x43, 0x21, 0x02, 0x04, 0x1b, 33, GRH_ADDRESSES } },
 	{ "v2 over IPv4", RHCA_V2_IPV4, 28,
 	  { 0x45, 0xa8, 0x02, 0x20, 0x13, 0x57, 0x40, 0x00, 33, 17, 0x83, 0xad,

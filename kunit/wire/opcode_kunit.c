@@ -8,16 +8,6 @@
 
 #define ABSENT	0
 
-/* One row of table 38 */
-struct opcode_case {
-	const char *desc;		/* its name */
-	u8 opcode;			/* value in the BTH */
-	u8 total;			/* bytes of BTH and extended headers */
-	u8 offset[RHCA_NUM_HDRS];	/* of each extended header from the start of the BTH */
-	bool payload;			/* the packet may carry payload */
-	bool request;			/* it goes from requester to responder */
-};
-
 #define REQUEST		.request = true, .payload = true
 #define BARE_REQUEST	.request = true
 #define IMMDT_AT(n)	.offset = { [RHCA_HDR_IMMDT] = (n) }
@@ -27,7 +17,15 @@ struct opcode_case {
 #define ATOMIC_AT(n)	.offset = { [RHCA_HDR_ATOMIC_ETH] = (n) }
 #define DETH_AT(n)	.offset = { [RHCA_HDR_DETH] = (n) }
 
-static const struct opcode_case opcode_cases[] = {
+/* One row of table 38 */
+static const struct opcode_case {
+	const char *desc;		/* its name */
+	u8 opcode;			/* value in the BTH */
+	u8 total;			/* bytes of BTH and extended headers */
+	u8 offset[RHCA_NUM_HDRS];	/* of each extended header from the start of the BTH */
+	bool payload;			/* the packet may carry payload */
+	bool request;			/* it goes from requester to responder */
+} opcode_cases[] = {
 	{ "RC SEND First",		0x00, 12, REQUEST },
 	{ "RC SEND Middle",		0x01, 12, REQUEST },
 	{ "RC SEND Last",		0x02, 12, REQUEST },
