@@ -333,27 +333,36 @@ static void rights_stay_while_windows_have_them(struct kunit *test)
 
 /* --- work requests and QPs ------------------------------------------------------- */
 
-static void map(struct bench *b, void *from)
+static void map(struct bench *b, struct scatterlist *sg, int num, unsigned int bytes)
+{
+	KUNIT_EXPECT_EQ(b->hca->test, num,
+			ib_dma_map_sg(b->hca->ibdev, sg, num, DMA_BIDIRECTIONAL));
+	KUNIT_EXPECT_EQ(b->hca->test, num, ib_map_mr_sg(b->hca->mr, sg, num, NULL, bytes));
+}
+
+static void map_page(struct bench *b, void *page)
 {
 	struct scatterlist sg;
 
-	sg_init_one(&sg, from, PAGE_SIZE);
-	KUNIT_ASSERT_EQ(b->hca->test, 1, ib_dma_map_sg(b->hca->ibdev, &sg, 1, DMA_BIDIRECTIONAL));
-	KUNIT_ASSERT_EQ(b->hca->test, 1, ib_map_mr_sg(b->hca->mr, &sg, 1, NULL, PAGE_SIZE));
+	sg_init_one(&sg, page, PAGE_SIZE);
+	map(b, &sg, 1, PAGE_SIZE);
 }
 
-static struct page *first_page(struct bench *b)
+/* Contiguous bytes from @distance on; 0 if they are not at @at */
+static unsigned int found_at(struct bench *b, u64 distance, const u8 *at)
 {
-	unsigned int offset, bytes;
-	struct page *page;
+	unsigned int offset, bytes = 0;
 	struct rhca_mem *mem;
+	struct page *page;
 
 	local_bh_disable();
 	mem = rhca_mem_get(to_verbs_dev(b->hca->ibdev), b->hca->mr->rkey);
-	page = mem ? rhca_mem_page(mem, mem->iova, &offset, &bytes) : NULL;
+	page = mem ? rhca_mem_page(mem, mem->iova + distance, &offset, &bytes) : NULL;
+	if (page != virt_to_page(at) || offset != offset_in_page(at))
+		bytes = 0;
 	rhca_mem_put(mem);
 	local_bh_enable();
-	return page;
+	return bytes;
 }
 
 /* Let the key refer to the memory mapped since */
@@ -374,25 +383,22 @@ static void register_again(struct bench *b)
 /* iSER and SRP map first, then post invalidation and registration in one list */
 static void pages_stay_until_the_key_is_registered_again(struct kunit *test)
 {
-	struct page *pages[2];
 	struct bench *b = setup(test);
-	int i;
+	u8 *first = b->hca->buffer, *second = first + 4 * PAGE_SIZE, *third = second + PAGE_SIZE;
 
-	for (i = 0; i < 2; i++)
-		pages[i] = virt_to_page(b->hca->buffer + (i + 4) * PAGE_SIZE);
-	KUNIT_EXPECT_PTR_EQ(test, first_page(b), virt_to_page(b->hca->buffer));
-	map(b, page_address(pages[0]));
-	KUNIT_EXPECT_PTR_EQ(test, first_page(b), virt_to_page(b->hca->buffer));
+	KUNIT_EXPECT_TRUE(test, found_at(b, 0, first));
+	map_page(b, second);
+	KUNIT_EXPECT_TRUE(test, found_at(b, 0, first));
 
 	register_again(b);
-	KUNIT_EXPECT_PTR_EQ(test, first_page(b), pages[0]);
+	KUNIT_EXPECT_TRUE(test, found_at(b, 0, second));
 	/* Without another map, it is the same memory */
 	register_again(b);
-	KUNIT_EXPECT_PTR_EQ(test, first_page(b), pages[0]);
-	map(b, page_address(pages[1]));
-	KUNIT_EXPECT_PTR_EQ(test, first_page(b), pages[0]);
+	KUNIT_EXPECT_TRUE(test, found_at(b, 0, second));
+	map_page(b, third);
+	KUNIT_EXPECT_TRUE(test, found_at(b, 0, second));
 	register_again(b);
-	KUNIT_EXPECT_PTR_EQ(test, first_page(b), pages[1]);
+	KUNIT_EXPECT_TRUE(test, found_at(b, 0, third));
 }
 
 /*
@@ -421,26 +427,7 @@ static void map_pieces(struct bench *b, unsigned int bytes)
 	sg_init_table(sg, num);
 	for (i = 0; i < num; i++)
 		sg_set_buf(&sg[i], b->hca->buffer + piece_order[i] * bytes, bytes);
-	KUNIT_ASSERT_EQ(b->hca->test, num,
-			ib_dma_map_sg(b->hca->ibdev, sg, num, DMA_BIDIRECTIONAL));
-	KUNIT_ASSERT_EQ(b->hca->test, num, ib_map_mr_sg(b->hca->mr, sg, num, NULL, bytes));
-}
-
-/* Contiguous bytes from @distance on; 0 if they are not at @at */
-static unsigned int found_at(struct bench *b, u64 distance, const u8 *at)
-{
-	unsigned int offset, bytes = 0;
-	struct rhca_mem *mem;
-	struct page *page;
-
-	local_bh_disable();
-	mem = rhca_mem_get(to_verbs_dev(b->hca->ibdev), b->hca->mr->rkey);
-	page = mem ? rhca_mem_page(mem, mem->iova + distance, &offset, &bytes) : NULL;
-	if (page != virt_to_page(at) || offset != offset_in_page(at))
-		bytes = 0;
-	rhca_mem_put(mem);
-	local_bh_enable();
-	return bytes;
+	map(b, sg, num, bytes);
 }
 
 static void pages_of_a_region_are_those_of_the_kernel(struct kunit *test)
@@ -481,8 +468,7 @@ static void longest_registration_has_all_its_pages(struct kunit *test)
 	/* Two pages in turn, so that none lies behind the one before */
 	for_each_sgtable_sg(&table, sg, i)
 		sg_set_buf(sg, b->hca->buffer + (i & 1 ? 0 : 2) * PAGE_SIZE, PAGE_SIZE);
-	KUNIT_EXPECT_EQ(test, num, ib_dma_map_sg(b->hca->ibdev, table.sgl, num, DMA_BIDIRECTIONAL));
-	KUNIT_EXPECT_EQ(test, num, ib_map_mr_sg(b->hca->mr, table.sgl, num, NULL, PAGE_SIZE));
+	map(b, table.sgl, num, PAGE_SIZE);
 	sg_free_table(&table);
 	register_again(b);
 	KUNIT_EXPECT_EQ(test, 1, found_at(b, (u64)num * PAGE_SIZE - 1,
