@@ -360,7 +360,6 @@ static struct agent_bench *open_agent(struct kunit *test)
 		.mgmt_class = IB_MGMT_CLASS_BM,
 		.mgmt_class_version = 1,
 	};
-	struct rdma_ah_attr attr = {};
 
 	init_completion(&b->sent);
 	init_completion(&b->received);
@@ -370,11 +369,7 @@ static struct agent_bench *open_agent(struct kunit *test)
 					 0, mad_sent, mad_received, b, 0);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(b->agent));
 	test_at_end(test, close_agent, b);
-	test_address(b->hca, &attr);
-	b->ah = rdma_create_ah(b->agent->qp->pd, &attr, 0);
-	if (IS_ERR(b->ah))
-		b->ah = NULL;
-	KUNIT_ASSERT_NOT_NULL(test, b->ah);
+	b->ah = test_ah(b->hca, b->agent->qp->pd, 1);
 	return b;
 }
 

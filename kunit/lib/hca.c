@@ -426,6 +426,19 @@ void test_address(struct test_hca *hca, struct rdma_ah_attr *ah)
 	ether_addr_copy(ah->roce.dmac, peer_mac);
 }
 
+/* An address handle of the peer, by a port of ours, in a domain; to be destroyed by the caller */
+struct ib_ah *test_ah(struct test_hca *hca, struct ib_pd *pd, u32 port)
+{
+	struct rdma_ah_attr attr = {};
+	struct ib_ah *ah;
+
+	test_address(hca, &attr);
+	rdma_ah_set_port_num(&attr, port);
+	ah = rdma_create_ah(pd, &attr, 0);
+	KUNIT_ASSERT_FALSE(hca->test, IS_ERR(ah));
+	return ah;
+}
+
 static void attr_init(struct ib_qp *qp, const struct test_qp_spec *spec,
 		      struct ib_qp_attr *attr, int *mask)
 {

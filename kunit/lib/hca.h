@@ -139,6 +139,7 @@ void test_expect_wc(struct test_hca *hca, u64 id, enum ib_wc_status status);
 void test_expect_completions(struct test_hca *hca, u64 first, u32 num);
 
 void test_address(struct test_hca *hca, struct rdma_ah_attr *ah);
+struct ib_ah *test_ah(struct test_hca *hca, struct ib_pd *pd, u32 port);
 void test_peer_gid(union ib_gid *gid);
 void test_arrive(struct sk_buff *skb, enum rhca_encap encap);
 void test_from_peer(struct test_hca *hca, struct test_packet *p);

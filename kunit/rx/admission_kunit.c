@@ -196,28 +196,16 @@ static void violations_saturate(struct kunit *test)
 
 /* --- the way out ------------------------------------------------------------ */
 
-/* The peer's address, reached by a port of ours */
-static void address_by(struct test_hca *hca, u32 port, struct rdma_ah_attr *ah)
-{
-	test_address(hca, ah);
-	rdma_ah_set_port_num(ah, port);
-}
-
 static int send_datagram(struct test_hca *hca, struct ib_qp *qp, u32 port)
 {
-	struct rdma_ah_attr attr = {};
 	struct ib_ud_wr wr = {
 		.wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED },
 		.remote_qpn = TEST_PEER_QPN, .remote_qkey = TEST_QKEY,
-		.port_num = port,
+		.port_num = port, .ah = test_ah(hca, hca->pd, port),
 	};
-	int ret;
+	int ret = ib_post_send(qp, &wr.wr, NULL);
 
-	address_by(hca, port, &attr);
-	wr.ah = rdma_create_ah(hca->pd, &attr, RDMA_CREATE_AH_SLEEPABLE);
-	KUNIT_ASSERT_FALSE(hca->test, IS_ERR(wr.ah));
-	ret = ib_post_send(qp, &wr.wr, NULL);
-	rdma_destroy_ah(wr.ah, RDMA_DESTROY_AH_SLEEPABLE);
+	rdma_destroy_ah(wr.ah, 0);
 	return ret;
 }
 
@@ -242,9 +230,9 @@ static void connection_leaves_by_the_port_of_its_qp(struct kunit *test)
 	int mask;
 
 	test_qp_attr(hca, qp, &spec, IB_QPS_RTR, &attr, &mask);
-	address_by(hca, 2, &attr.ah_attr);
+	rdma_ah_set_port_num(&attr.ah_attr, 2);
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, &attr, mask), -EINVAL);
-	address_by(hca, 1, &attr.ah_attr);
+	rdma_ah_set_port_num(&attr.ah_attr, 1);
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, &attr, mask), 0);
 }
 

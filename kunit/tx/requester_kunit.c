@@ -177,17 +177,6 @@ static void window_bounds_what_is_in_flight(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, asked, 2);
 }
 
-static struct ib_ah *create_ah(struct bench *b)
-{
-	struct rdma_ah_attr attr = {};
-	struct ib_ah *ah;
-
-	test_address(b->hca, &attr);
-	ah = rdma_create_ah(b->hca->pd, &attr, 0);
-	KUNIT_ASSERT_FALSE(b->hca->test, IS_ERR(ah));
-	return ah;
-}
-
 static int post_datagram(struct bench *b, struct ib_ah *ah, u32 bytes, u32 qkey)
 {
 	struct ib_sge sge = test_sge(b->hca, 0, bytes);
@@ -203,7 +192,7 @@ static int post_datagram(struct bench *b, struct ib_ah *ah, u32 bytes, u32 qkey)
 static void datagram_is_one_packet(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_UD);
-	struct ib_ah *ah = create_ah(b);
+	struct ib_ah *ah = test_ah(b->hca, b->hca->pd, 1);
 
 	KUNIT_EXPECT_EQ(test, 0, post_datagram(b, ah, 4096, 0x55));
 	look_at_next(b);
