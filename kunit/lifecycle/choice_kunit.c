@@ -159,27 +159,30 @@ static void reload(struct bench *b, const char *arg)
 		able(b, NULL);
 }
 
-/* A reference may keep the last test's device of that name for a moment */
-static void create(struct kunit *test, struct rhca_dev_spec *spec)
+/* A software device on the bench's netdev, and on the second one if there is one */
+static struct rhca_dev_spec spec_of(struct bench *b, const char *name)
 {
-	int ret = 0;
+	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, b->ndev, b->second);
 
-	test_becomes((ret = rhca_dev_create(spec)) != -ENFILE);
-	KUNIT_ASSERT_EQ(test, ret, 0);
+	spec.num_ports = b->second ? 2 : 1;
+	spec.name = name;
+	return spec;
 }
 
+/* A reference may keep the last test's device of that name for a moment */
 static void make(struct bench *b, const char *arg)
 {
-	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, b->ndev);
+	struct rhca_dev_spec spec = spec_of(b, TEST_NAME);
+	int ret = 0;
 
-	create(b->test, &spec);
+	test_becomes((ret = rhca_dev_create(&spec)) != -ENFILE);
+	KUNIT_ASSERT_EQ(b->test, ret, 0);
 }
 
-static void choose(struct bench *b, const char *arg)
+static void choose(struct bench *b, const char *name)
 {
-	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, b->ndev);
+	struct rhca_dev_spec spec = spec_of(b, name);
 
-	spec.name = NULL;
 	KUNIT_ASSERT_EQ(b->test, 0, rhca_choice_create(&spec));
 }
 
@@ -318,12 +321,13 @@ STEP(exits, EXPECT(recording_num(RECORDED_DEV_EXIT) == number(arg)))
 STEP(used_once, EXPECT(test_becomes(atomic_read(&b->offer.users) == 1)))
 STEP(kicked_until_served, EXPECT(test_becomes(find(b) || (rhca_slot_kick(NULL), false))))
 
-/* A device with only this port is to be created again */
+/* A device with only these ports is to be created again */
 static void set_returns(struct bench *b, const char *arg)
 {
-	struct rhca_slot_ports ports = { .num = 1 };
+	struct rhca_slot_ports ports = { .num = b->second ? 2 : 1 };
 
 	rhca_netdev_note(&ports.netdev[0], b->ndev);
+	rhca_netdev_note(&ports.netdev[1], b->second);
 	KUNIT_ASSERT_EQ(b->test, 0, rhca_slot_set_returns(b->ndev, &ports));
 }
 
@@ -338,15 +342,6 @@ static bool is_new_and_named(struct bench *b)
 	is = dev->serial != b->serial && !strcmp(dev_name(&dev->ibdev.dev), TEST_NAME);
 	ib_device_put(&dev->ibdev);
 	return is;
-}
-
-/* A software device with two ports, the first on the bench's netdev */
-static void make_two(struct bench *b, const char *name)
-{
-	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, b->ndev, b->second);
-
-	spec.name = name;
-	ASSERT_DONE(rhca_choice_create(&spec));
 }
 
 static void set_both(struct bench *b, const char *arg)
@@ -373,6 +368,25 @@ static void both_reload(struct bench *b, const char *arg)
 	b->second = test_netdev_of(b->test, 2, b->parent, NULL);
 }
 
+static void second_removed(struct bench *b, const char *arg)
+{
+	rtnl_lock();
+	rhca_slot_netdev_removed(b->second);
+	rtnl_unlock();
+}
+
+/* As a LAG that replaces the device which is to be created again */
+static void is_added_as_lag(struct bench *b, const char *arg)
+{
+	struct rhca_dev *dev = find(b);
+
+	dev->replaced.num_devices = 1;
+	dev->replaced.device[0].num_ports = 1;
+	rhca_netdev_note(&dev->replaced.device[0].netdev[0], b->ndev);
+	rhca_slot_device_added(dev);
+	dev->replaced.num_devices = 0;
+}
+
 static void is_paired(struct bench *b, const char *arg)
 {
 	struct rhca_slot_known known;
@@ -383,6 +397,12 @@ static void is_paired(struct bench *b, const char *arg)
 
 STEP(second, b->second = test_netdev(b->test, 2))
 STEP(second_of_hardware, b->second = test_netdev_of(b->test, 2, b->parent, NULL))
+STEP(second_on_hardware, EXPECT(test_becomes(is_served_by(b->second, &recording_backend))))
+STEP(not_on_hardware, EXPECT(!is_served_by(b->ndev, &recording_backend)))
+STEP(second_not_on_hardware, EXPECT(!is_served_by(b->second, &recording_backend)))
+STEP(flush, rhca_slot_flush())
+STEP(first_goes, test_netdev_remove(b->test, b->ndev); b->ndev = b->second)
+STEP(both_served, EXPECT(find(b)->num_ports == 2 && test_device_of(b->second) == find(b)))
 STEP(pair, ASSERT_DONE(rhca_slot_set_pair(b->ndev, b->second)))
 STEP(unpair, ASSERT_DONE(rhca_slot_set_pair(b->ndev, NULL)))
 STEP(makes_room, EXPECT(rhca_slot_make_room(b->ndev, true)))
@@ -393,6 +413,7 @@ STEP(set_held_tclass, ASSERT_DONE(rhca_tclass_store(&b->held->ports[0], arg)))
 STEP(is_back, EXPECT(test_becomes(is_new_and_named(b))))
 STEP(bring_back, rhca_slot_bring_back(b->ndev))
 STEP(returns, EXPECT(rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS)))
+STEP(returns_no_more, EXPECT(!rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS)))
 STEP(is_added, rhca_slot_device_added(find(b)))
 STEP(removed, rhca_slot_device_removed(find(b), false))
 STEP(wanted, EXPECT(!rhca_slot_is_unwanted(b->ndev)))
@@ -401,8 +422,7 @@ static void other_comes(struct bench *b, const char *arg);
 static void other_goes(struct bench *b, const char *arg);
 static void lag_comes_and_goes(struct bench *b, const char *arg);
 static void lag_fails(struct bench *b, const char *arg);
-static void offer_for_another(struct bench *b, const char *arg);
-static void other_served_alone(struct bench *b, const char *arg);
+static void offer_for_second(struct bench *b, const char *arg);
 
 #define MAX_STEPS	17
 
@@ -520,8 +540,8 @@ static const struct course {
 		{ on_hardware } } },
 	/* Hardware takes over from software that cannot be removed yet; another netdev is served */
 	{ "removal that blocks delays no other netdev", .step = {
-		{ make }, { hold }, { offer }, { hold_begins }, { offer_for_another },
-		{ other_served_alone }, { hold_ends }, { on_hardware } } },
+		{ make }, { hold }, { offer }, { hold_begins }, { second }, { offer_for_second },
+		{ second_on_hardware }, { not_on_hardware }, { hold_ends }, { on_hardware } } },
 	/*
 	 * A netdev that moves to another namespace leaves its device at once, which ends with its
 	 * last reference: until then the backend cannot use the hardware again. Only that end
@@ -540,6 +560,20 @@ static const struct course {
 		{ make }, { note }, { set_ttl, "7" }, { set_pkeys, "1 0x8001" }, { is_taken },
 		{ pkeys_are_kept, "1 0" }, { goes }, { on_software }, { another }, { named },
 		{ ttl, "7" }, { partition }, { goes }, { unserved } } },
+	/* Hardware serves one port */
+	{ "device that rdma_rxe unregistered returns with all ports", .step = {
+		{ second }, { make }, { is_taken }, { offer }, { goes }, { on_software },
+		{ both_served } } },
+	{ "device returns only where all its netdevs stay", .step = {
+		{ second }, { set_returns }, { second_removed }, { returns_no_more } } },
+	/* Devices of a LAG's members are created again when it ends */
+	{ "device returns after one that replaces it", .step = {
+		{ make }, { set_returns }, { is_added_as_lag }, { returns }, { is_added },
+		{ returns_no_more } } },
+	/* Hardware serves single ports: the second netdev, once the device ended with its first */
+	{ "second port is decided on after the first has ended", .step = {
+		{ second }, { make }, { offer_for_second }, { flush },
+		{ second_not_on_hardware }, { first_goes }, { second_on_hardware } } },
 	/* A user may create one first, which is no failure */
 	{ "request of the user precedes a returning device", .step = {
 		{ make }, { note }, { set_returns }, { bring_back }, { returns }, { stays },
@@ -551,7 +585,7 @@ static const struct course {
 		{ make }, { has_moved }, { makes_no_room } } },
 	/* Before clients see it as added, which must not end the wait for its successor */
 	{ "device that makes room as it appears returns", .step = {
-		{ second }, { make }, { note }, { is_held }, { hold }, { makes_room }, { pair },
+		{ make }, { note }, { is_held }, { hold }, { second }, { makes_room }, { pair },
 		{ held_is_added }, { let_go }, { returns }, { is_paired }, { unpair },
 		{ hold_ends }, { is_back } } },
 	{ "settings written while a device makes room are kept", .step = {
@@ -560,15 +594,15 @@ static const struct course {
 		{ tclass, "104" } } },
 	/* A netdev's end removes all ports of its device; the remaining ones keep theirs, too */
 	{ "settings of all ports are kept", ON_HARDWARE, {
-		{ second }, { make_two, TEST_NAME "_two" }, { set_both }, { reload },
-		{ make_two }, { both_are_set, TEST_NAME "_two" } } },
+		{ second }, { choose, TEST_NAME "_two" }, { set_both }, { reload },
+		{ choose }, { both_are_set, TEST_NAME "_two" } } },
 	/*
 	 * Both are already being unregistered at the event of the first one. The device is removed
 	 * as by its user: other tests have hardware of the same name
 	 */
 	{ "settings of ports that go together are kept", ON_HARDWARE, {
-		{ second_of_hardware }, { make_two, TEST_NAME "_both" }, { set_both },
-		{ both_reload }, { make_two }, { both_are_set, TEST_NAME "_both" },
+		{ second_of_hardware }, { choose, TEST_NAME "_both" }, { set_both },
+		{ both_reload }, { choose }, { both_are_set, TEST_NAME "_both" },
 		{ user_removes } } },
 	{ "members of a LAG that fails have their devices", .step = {
 		{ choose }, { set_ttl, "7" }, { removed }, { goes }, { lag_fails }, { wanted },
@@ -662,7 +696,7 @@ static void netdev_unregistered_during_a_move_leaves_no_slot(struct kunit *test)
 	struct elsewhere *e;
 
 	second_of_hardware(b, NULL);
-	make_two(b, TEST_NAME "_way");
+	choose(b, TEST_NAME "_way");
 	set_both(b, NULL);
 	begin_way(b, NULL);
 	e = test_begin(test_elsewhere(test, unregister, b->second));
@@ -675,6 +709,7 @@ static void netdev_unregistered_during_a_move_leaves_no_slot(struct kunit *test)
 	rtnl_unlock();
 	test_end(e);
 	rhca_slot_read(b->second, &known);	/* compares the pointer only */
+	b->second = NULL;
 	KUNIT_EXPECT_FALSE(test, known.tenants);
 	/* Other tests have hardware of the same name */
 	choose(b, NULL);
@@ -717,7 +752,7 @@ static void netdev_with_a_late_notifier_leaves_no_slot(struct kunit *test)
 
 	second_of_hardware(b, NULL);
 	old = get_device(&b->second->dev);	/* so that its address stays its own */
-	make_two(b, TEST_NAME "_way");
+	choose(b, TEST_NAME "_way");
 	set_both(b, NULL);
 	begin_way(b, NULL);
 	way_back.nb.notifier_call = end_way_between;
@@ -727,6 +762,7 @@ static void netdev_with_a_late_notifier_leaves_no_slot(struct kunit *test)
 	test_netdevs_remove(test, b->second, b->ndev);
 	unregister_netdevice_notifier(&way_back.nb);
 	rhca_slot_read(b->second, &known);	/* compares its address */
+	b->second = NULL;
 	KUNIT_EXPECT_FALSE(test, known.tenants);
 	put_device(old);
 	/* Other tests have hardware of the same name */
@@ -1039,76 +1075,18 @@ static void remove_too(void *data)
 	WRITE_ONCE(covered_too, NULL);
 }
 
-/* Adds an offer of hardware for another netdev */
-static void offer_too(struct kunit *test, struct net_device *ndev)
+/* Adds an offer of hardware for the second netdev */
+static void offer_for_second(struct bench *b, const char *arg)
 {
-	struct rhca_offer *too = test_alloc(test, sizeof(*too));
+	struct rhca_offer *too = test_alloc(b->test, sizeof(*too));
 
 	*too = (struct rhca_offer) {
 		.backend = &recording_backend, .covers = covers_too,
 		.able = true,
 	};
-	WRITE_ONCE(covered_too, ndev);
+	WRITE_ONCE(covered_too, b->second);
 	rhca_offer_add(too);
-	test_at_end(test, remove_too, too);
-}
-
-static void offer_for_another(struct bench *b, const char *arg)
-{
-	offer_too(b->test, test_netdev(b->test, 2));
-}
-
-static void other_served_alone(struct bench *b, const char *arg)
-{
-	EXPECT(test_becomes(is_served_by(covered_too, &recording_backend)));
-	EXPECT(!is_served_by(b->ndev, &recording_backend));
-}
-
-/* Hardware serves single ports: the second netdev, once the device ended with its first */
-static void second_port_is_decided_on_after_the_first_has_ended(struct kunit *test)
-{
-	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, test_netdev(test, 1),
-						test_netdev(test, 2));
-
-	recording_clear();
-	create(test, &spec);
-	offer_too(test, spec.netdevs[1]);
-	rhca_slot_flush();
-	KUNIT_EXPECT_FALSE(test, is_served_by(spec.netdevs[1], &recording_backend));
-	test_netdev_remove(test, spec.netdevs[0]);
-	KUNIT_EXPECT_TRUE(test, test_becomes(is_served_by(covered_too, &recording_backend)));
-}
-
-static void device_that_rxe_unregistered_returns_with_all_ports(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, b->ndev, test_netdev(test, 2));
-	struct rhca_dev *dev;
-
-	create(test, &spec);
-	rhca_slot_device_taken(find(b));
-	/* Hardware serves one port */
-	offer(b, NULL);
-	test_device_remove(b->ndev);
-	dev = wait_for(b, &rhca_sw_backend);
-	KUNIT_EXPECT_EQ(test, dev->num_ports, 2);
-	KUNIT_EXPECT_PTR_EQ(test, dev, rhca_dev_find(spec.netdevs[1]));
-	ib_device_put(&dev->ibdev);
-}
-
-static void device_returns_only_where_all_its_netdevs_stay(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct net_device *other = test_netdev(test, 2);
-	struct rhca_slot_ports ports = { .num = 2 };
-
-	rhca_netdev_note(&ports.netdev[0], b->ndev);
-	rhca_netdev_note(&ports.netdev[1], other);
-	KUNIT_ASSERT_EQ(test, 0, rhca_slot_set_returns(b->ndev, &ports));
-	rtnl_lock();
-	rhca_slot_netdev_removed(other);
-	rtnl_unlock();
-	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
+	test_at_end(b->test, remove_too, too);
 }
 
 /* The netdev was unregistered after the decision to create its device again, and its slot freed */
@@ -1121,26 +1099,6 @@ static void device_of_an_unregistered_netdev_does_not_return(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, known.ports.num, 0);
 	rhca_slot_bring_back(ndev);
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev));
-}
-
-/* Devices of a LAG's members are created again when it ends */
-static void device_returns_after_one_that_replaces_it(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct rhca_dev *dev;
-
-	make(b, NULL);
-	dev = find(b);
-	set_returns(b, NULL);
-	dev->replaced.num_devices = 1;
-	dev->replaced.device[0].num_ports = 1;
-	rhca_netdev_note(&dev->replaced.device[0].netdev[0], b->ndev);
-	rhca_slot_device_added(dev);
-	dev->replaced.num_devices = 0;
-	KUNIT_EXPECT_TRUE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
-	/* An added device that is no LAG ends this */
-	rhca_slot_device_added(dev);
-	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
 }
 
 /* --- events in any order ------------------------------------------------------------- */
@@ -1217,8 +1175,4 @@ TEST_SUITE(rhca_control_choice,
 	   KUNIT_CASE(pair_joined_during_a_decision_is_decided_on),
 	   KUNIT_CASE(order_of_events_does_not_matter),
 	   KUNIT_CASE(netdev_reset_during_a_move_keeps_the_wish),
-	   KUNIT_CASE(second_port_is_decided_on_after_the_first_has_ended),
-	   KUNIT_CASE(device_that_rxe_unregistered_returns_with_all_ports),
-	   KUNIT_CASE(device_returns_only_where_all_its_netdevs_stay),
-	   KUNIT_CASE(device_returns_after_one_that_replaces_it),
 	   KUNIT_CASE(device_of_an_unregistered_netdev_does_not_return));
