@@ -273,6 +273,46 @@ static void do_hold_up(struct bench *b, const struct step *s)
 	spin_unlock_bh(&b->send->lock);
 }
 
+/* The ACK timer fires now */
+static void do_fire(struct bench *b, const struct step *s)
+{
+	spin_lock_bh(&b->send->lock);
+	b->send->deadline = jiffies - 1;
+	mod_timer(&b->send->ack_timer, jiffies);
+	spin_unlock_bh(&b->send->lock);
+	while (timer_pending(&b->send->ack_timer))
+		usleep_range(1000, 2000);
+	timer_delete_sync(&b->send->ack_timer);
+}
+
+/* It was probed in vain, and the next timeout would fail the request */
+static void do_exhaust(struct bench *b, const struct step *s)
+{
+	spin_lock_bh(&b->send->lock);
+	b->send->deadline = jiffies + HZ;
+	b->send->retries_left = 0;
+	b->send->recovering = true;
+	b->send->recovery->probes = 2;
+	spin_unlock_bh(&b->send->lock);
+}
+
+/* The wait for a probe has been doubled many times; or round trips took that long */
+static void do_outage(struct bench *b, const struct step *s)
+{
+	spin_lock_bh(&b->send->lock);
+	b->send->recovering = true;
+	b->send->recovery->doublings = s->n ? 0 : 10;
+	b->send->rtt.smoothed = s->n * (u64)NSEC_PER_MSEC;
+	rhca_wheel_start(&b->send->probe_timer, ktime_get_ns(), 3600ULL * NSEC_PER_SEC);
+	spin_unlock_bh(&b->send->lock);
+}
+
+static void is_early(struct bench *b, const struct step *s)
+{
+	KUNIT_EXPECT_EQ(b->hca->test, b->send->recovery->doublings, 0);
+	KUNIT_EXPECT_LT(b->hca->test, b->send->probe_timer.at, ktime_get_ns() + NSEC_PER_SEC);
+}
+
 static ACT(is_doubtful, KUNIT_EXPECT_FALSE(b->hca->test, READ_ONCE(b->send->backoff.proven)))
 
 static void is_done_soon(struct bench *b, const struct step *s)
@@ -346,6 +386,11 @@ static void do_respond_most(struct bench *b, const struct step *s)
 #define TIMEOUT(code)	STEP(do_timeout, code)
 #define HURRY		STEP(do_hurry, 0)	/* the timeout is soon */
 #define PATIENT		STEP(is_patient, 0)
+#define FIRE		STEP(do_fire, 0)
+#define EXHAUST		STEP(do_exhaust, 0)
+#define OUTAGE		STEP(do_outage, 0)
+#define SLOW(ms)	STEP(do_outage, ms)
+#define EARLY		STEP(is_early, 0)	/* is the next probe */
 #define PROVE		STEP(do_prove, 0)	/* blocks arrive */
 #define DOUBTFUL	STEP(is_doubtful, 0)	/* whether they still do */
 #define PACE(mbits)	STEP(do_pace, mbits)
@@ -511,6 +556,21 @@ static const struct course courses[] = {
 	/* It has asked for 655 ms */
 	{ "no probe during an RNR pause", .step = {
 		ADP, SENDS(1), ANSWER(0, 0x20, 0), WAIT(50), COUNT(ROCE_ADP_RETRANS, 0) } },
+	/* It was armed before modify_qp set the timeout to 0 (infinite) */
+	{ "timeout 0 retransmits nothing", .step = {
+		SENDS(1), SENT(1), FIRE, SENT(1), RETRIES_LEFT(true) } },
+	/* The peer is alive and has asked for a delay, which only uses an RNR retry, 9.7.5.2.8 */
+	{ "RNR pause is no ACK timeout", .step = {
+		TIMEOUT(20), SENDS(1), FORGET, EXHAUST, ANSWER(0, 0x21, 0), COMES(1),
+		LEFT(ANY_OPCODE, 0), PATIENT, RETRIES_LEFT(true), HEARD } },
+	{ "probes are early again after an outage: a packet sent once is answered", .step = {
+		SENDS(1), ADP, OUTAGE, ANSWER(0, NO_CREDITS, 1), EARLY } },
+	{ "probes are early again after an outage: a retransmission is answered", .step = {
+		SENDS(1), ANSWER(0, NAK_PSN, 0), ADP, OUTAGE, ANSWER(0, NO_CREDITS, 1), EARLY } },
+	{ "probes are early again after an outage: it ends with the connection", .step = {
+		SENDS(1), ADP, OUTAGE, MOVE(RESET), EARLY } },
+	{ "probes are early again after long round trips of another connection", .step = {
+		SENDS(1), ADP, SLOW(100), MOVE(RESET), EARLY } },
 	/* The timer may have been armed for hours ahead */
 	{ "shorter ACK timeout applies at once", .step = {
 		MOVE(SQD), CHANGE_TIMEOUT(31), MOVE(RTS), SENDS(1), TIMER_AFTER(3600), MOVE(SQD),
@@ -873,24 +933,6 @@ static void bad_request_does_not_retransmit_the_read_before_it(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, b->send->reads_in_flight, 0);
 }
 
-/* The timer was armed before modify_qp set the timeout to 0 (infinite) */
-static void timeout_0_retransmits_nothing(struct kunit *test)
-{
-	struct bench *b = setup(test, IB_QPT_RC);
-
-	post(b, IB_WR_SEND, 1);
-	KUNIT_ASSERT_EQ(test, test_num_sent(b->hca), 1);
-	spin_lock_bh(&b->send->lock);
-	b->send->deadline = jiffies - 1;
-	mod_timer(&b->send->ack_timer, jiffies);
-	spin_unlock_bh(&b->send->lock);
-	while (timer_pending(&b->send->ack_timer))
-		usleep_range(1000, 2000);
-	timer_delete_sync(&b->send->ack_timer);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 1);
-	KUNIT_EXPECT_EQ(test, b->send->retries_left, spec.retries);
-}
-
 /* The poster may hold a lock that its event handler takes */
 static void event_of_a_verb_is_raised_after_it(struct kunit *test)
 {
@@ -908,68 +950,6 @@ static void event_of_a_verb_is_raised_after_it(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, test_bit(IB_EVENT_QP_LAST_WQE_REACHED, &b->hca->events));
 	local_bh_enable();
 	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_QP_LAST_WQE_REACHED, &b->hca->events));
-}
-
-/* The peer is alive and has asked for a delay, which only uses an RNR retry, 9.7.5.2.8 */
-static void rnr_pause_is_no_ack_timeout(struct kunit *test)
-{
-	struct bench *b = setup(test, IB_QPT_RC);
-
-	WRITE_ONCE(b->sw->base.attr.timeout, 20);	/* 4.3 s */
-	post(b, IB_WR_SEND, 1);
-	look_at_next(b);
-	spin_lock_bh(&b->send->lock);
-	b->send->deadline = jiffies + HZ;
-	b->send->retries_left = 0;
-	b->send->recovering = true;
-	b->send->recovery->probes = 2;
-	spin_unlock_bh(&b->send->lock);
-	answer(b, FIRST_PSN, 0x21, 0);	/* 10 us */
-	test_becomes(test_num_sent(b->hca));
-	is_left(b, &(struct step)LEFT(ANY_OPCODE, 0));
-	spin_lock_bh(&b->send->lock);
-	KUNIT_EXPECT_TRUE(test, time_after(b->send->deadline, jiffies + 2 * HZ));
-	KUNIT_EXPECT_EQ(test, b->send->retries_left, spec.retries);
-	KUNIT_EXPECT_EQ(test, b->send->recovery->probes, 0);
-	spin_unlock_bh(&b->send->lock);
-}
-
-static const struct outage_case {
-	const char *desc;
-	bool repeated;
-	bool reset;
-	u32 rtt_ns;	/* no probe was sent, but the wait is that long */
-} outage_cases[] = {
-	{ "a packet sent once is answered" },
-	{ "a retransmission is answered", .repeated = true },
-	{ "it ends with the connection", .reset = true },
-	{ "so does a long round trip", .reset = true, .rtt_ns = 100 * NSEC_PER_MSEC },
-};
-KUNIT_ARRAY_PARAM_DESC(outage, outage_cases, desc);
-
-/* As if the wait had been doubled many times */
-static void probes_are_early_again_after_an_outage(struct kunit *test)
-{
-	const struct outage_case *c = test->param_value;
-	struct bench *b = setup(test, IB_QPT_RC);
-
-	post(b, IB_WR_SEND, 1);
-	if (c->repeated)
-		answer(b, FIRST_PSN, NAK_PSN, 0);
-	do_adp(b, NULL);
-	spin_lock_bh(&b->send->lock);
-	b->send->recovering = true;
-	b->send->recovery->doublings = c->rtt_ns ? 0 : 10;
-	b->send->rtt.smoothed = c->rtt_ns;
-	rhca_wheel_start(&b->send->probe_timer, ktime_get_ns(), 3600ULL * NSEC_PER_SEC);
-	spin_unlock_bh(&b->send->lock);
-	if (c->reset)
-		KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RESET));
-	else
-		answer(b, FIRST_PSN, NO_CREDITS, 1);
-	KUNIT_EXPECT_EQ(test, b->send->recovery->doublings, 0);
-	KUNIT_EXPECT_LT(test, b->send->probe_timer.at,
-			ktime_get_ns() + (c->rtt_ns ?: NSEC_PER_SEC));
 }
 
 /* SENDs without immediate are checked when sent, also on QP1 (kunit/core/pkey_kunit.c) */
@@ -992,8 +972,5 @@ TEST_SUITE(rhca_requester,
 	   KUNIT_CASE(uc_invalidates_after_requests_sent_with_it),
 	   KUNIT_CASE(empty_queue_begins_with_the_same_slot),
 	   KUNIT_CASE(bad_request_does_not_retransmit_the_read_before_it),
-	   KUNIT_CASE(timeout_0_retransmits_nothing),
 	   KUNIT_CASE(event_of_a_verb_is_raised_after_it),
-	   KUNIT_CASE(rnr_pause_is_no_ack_timeout),
-	   KUNIT_CASE_PARAM(probes_are_early_again_after_an_outage, outage_gen_params),
 	   KUNIT_CASE_PARAM(requester_follows_the_protocol, courses_gen_params));
