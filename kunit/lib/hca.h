@@ -37,6 +37,16 @@
 	!!test_tries;						\
 })
 
+/* Is there a device on a netdev, for which @condition on @dev holds? It may be ending */
+#define test_device_is(netdev, dev, condition) ({		\
+	struct rhca_dev *dev = rhca_dev_find(netdev);		\
+	bool test_is = dev && (condition);			\
+								\
+	if (dev)						\
+		ib_device_put(&dev->ibdev);			\
+	test_is;						\
+})
+
 /* Description of a device: a backend, and a netdev for each port */
 #define TEST_DEVICE(by, ...) {							\
 	.name = TEST_NAME, .backend = (by), .netdevs = { __VA_ARGS__ },		\

@@ -334,14 +334,8 @@ static void set_returns(struct bench *b, const char *arg)
 /* The device is back, as another one */
 static bool is_new_and_named(struct bench *b)
 {
-	struct rhca_dev *dev = rhca_dev_find(b->ndev);
-	bool is;
-
-	if (!dev)
-		return false;
-	is = dev->serial != b->serial && !strcmp(dev_name(&dev->ibdev.dev), TEST_NAME);
-	ib_device_put(&dev->ibdev);
-	return is;
+	return test_device_is(b->ndev, dev, dev->serial != b->serial &&
+					    !strcmp(dev_name(&dev->ibdev.dev), TEST_NAME));
 }
 
 static void set_both(struct bench *b, const char *arg)
@@ -1023,12 +1017,7 @@ static void bonds_without_devices_of_ours_are_not_looked_at(struct kunit *test)
 
 static bool has_lag(const struct net_device *ndev)
 {
-	struct rhca_dev *dev = rhca_dev_find(ndev);
-	bool has = dev && dev->replaced.num_devices;
-
-	if (dev)
-		ib_device_put(&dev->ibdev);
-	return has;
+	return test_device_is(ndev, dev, dev->replaced.num_devices);
 }
 
 /* The previous pair is given up, as its partitions differ, but not this one */
@@ -1106,12 +1095,7 @@ static void device_of_an_unregistered_netdev_does_not_return(struct kunit *test)
 /* What hardware, and a device that is being removed, refuses */
 static void try_pkeys(struct bench *b, const char *arg)
 {
-	struct rhca_dev *dev = rhca_dev_find(b->ndev);
-
-	if (!dev)
-		return;
-	rhca_pkeys_store(&dev->ports[0], arg);
-	ib_device_put(&dev->ibdev);
+	test_device_is(b->ndev, dev, !rhca_pkeys_store(&dev->ports[0], arg));
 }
 
 STEP(goes_down, test_netdev_set_up(b->ndev, false))

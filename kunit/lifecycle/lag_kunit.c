@@ -179,15 +179,8 @@ static struct rhca_dev *wait_for_own(const struct net_device *ndev)
 /* Has it a new device that is no LAG, and is no other due to be created again? */
 static bool has_returned(const struct net_device *ndev, u32 old)
 {
-	struct rhca_dev *dev = rhca_dev_find(ndev);
-	bool is;
-
-	if (!dev)
-		return false;
-	is = dev->serial != old && !dev->replaced.num_devices &&
-	     !rhca_slot_is_set(ndev, RHCA_SLOT_RETURNS);
-	ib_device_put(&dev->ibdev);
-	return is;
+	return test_device_is(ndev, dev, dev->serial != old && !dev->replaced.num_devices &&
+					 !rhca_slot_is_set(ndev, RHCA_SLOT_RETURNS));
 }
 
 /* --- events of LAGs, and checks -------------------------------------------------------- */
