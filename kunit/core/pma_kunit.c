@@ -268,8 +268,7 @@ static void class_port_info_is_correct(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, out->data[47] & 0x1f, 18);
 }
 
-static u64 shown_packets(struct test_hca *hca, const struct mad_case *c,
-			 u16 select)
+static u64 shown_packets(struct test_hca *hca, const struct mad_case *c, u16 select)
 {
 	struct ib_mad *in = test_alloc(hca->test, 2 * sizeof(*in));
 	struct ib_mad *out = in + 1;

@@ -24,8 +24,7 @@ static const struct rhca_backend_ops *without_state(void)
 	return &backend;
 }
 
-static int leave(struct test_hca *hca, struct ib_qp *qp, enum ib_qp_state from,
-		 enum ib_qp_state to)
+static int leave(struct test_hca *hca, struct ib_qp *qp, enum ib_qp_state from, enum ib_qp_state to)
 {
 	struct ib_qp_attr *attr = test_alloc(hca->test, sizeof(*attr));
 

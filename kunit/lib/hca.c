@@ -162,8 +162,7 @@ void test_netdev_remove(struct kunit *test, struct net_device *ndev)
 }
 
 /* Two netdevs that a driver unregisters at once, as when an adapter is unplugged */
-void test_netdevs_remove(struct kunit *test, struct net_device *first,
-			 struct net_device *second)
+void test_netdevs_remove(struct kunit *test, struct net_device *first, struct net_device *second)
 {
 	LIST_HEAD(list);
 
@@ -216,8 +215,7 @@ static void test_hca_destroy(void *data)
 	free_pages((unsigned long)hca->buffer, get_order(TEST_BUFFER_BYTES));
 }
 
-static void register_hca(struct test_hca *hca,
-			 const struct rhca_backend_ops *backend)
+static void register_hca(struct test_hca *hca, const struct rhca_backend_ops *backend)
 {
 	struct rhca_dev_spec spec = {
 		.name = TEST_NAME, .backend = backend,
@@ -366,8 +364,7 @@ static void note_event(struct ib_event *event, void *context)
 }
 
 /* A new QP, destroyed with the device unless the caller removes it from @hca->qps */
-struct ib_qp *test_qp_of(struct test_hca *hca, enum ib_qp_type type,
-			 const struct ib_qp_cap *cap)
+struct ib_qp *test_qp_of(struct test_hca *hca, enum ib_qp_type type, const struct ib_qp_cap *cap)
 {
 	struct ib_qp_init_attr init = {
 		.event_handler = note_event, .qp_context = hca,
@@ -608,8 +605,7 @@ void test_mr(struct test_hca *hca, struct ib_qp *qp, u32 bytes, int access)
 	KUNIT_ASSERT_EQ(test, wc.status, IB_WC_SUCCESS);
 }
 
-void test_post_recv(struct test_hca *hca, struct ib_qp *qp, u64 id, u32 offset,
-		    u32 bytes)
+void test_post_recv(struct test_hca *hca, struct ib_qp *qp, u64 id, u32 offset, u32 bytes)
 {
 	struct ib_sge sge = test_sge(hca, offset, bytes);
 	struct ib_recv_wr wr = {
@@ -664,8 +660,7 @@ void test_from_peer(struct test_hca *hca, struct test_packet *p)
 }
 
 /* A packet that has not arrived yet; see test_from_peer() */
-struct sk_buff *test_packet_on(struct test_hca *hca, struct test_packet *p,
-			       struct net_device *ndev)
+struct sk_buff *test_packet_on(struct test_hca *hca, struct test_packet *p, struct net_device *ndev)
 {
 	/* Tests may disable bottom halves, so that no tasklet runs between two packets */
 	u8 *bytes = kzalloc(TEST_PACKET_BYTES, GFP_ATOMIC);
@@ -805,8 +800,7 @@ void test_set_queue(struct test_hca *hca, int result)
  * Call @meanwhile once, when the next skb of RoCE v2 is handed to port 1 and before it is queued or
  * rejected. Usually in softirq context: it must only expect, not assert.
  */
-void test_while_sending(struct test_hca *hca, void (*meanwhile)(void *data),
-			void *data)
+void test_while_sending(struct test_hca *hca, void (*meanwhile)(void *data), void *data)
 {
 	struct tap *tap = netdev_priv(hca->ndev[0]);
 

@@ -116,14 +116,12 @@ struct rhca_dev *test_device_get(struct kunit *test, const struct net_device *nd
 void test_netdev_set_up(struct net_device *ndev, bool up);
 void test_netdev_leave(struct net_device *ndev);
 void test_netdev_remove(struct kunit *test, struct net_device *ndev);
-void test_netdevs_remove(struct kunit *test, struct net_device *first,
-			 struct net_device *second);
+void test_netdevs_remove(struct kunit *test, struct net_device *first, struct net_device *second);
 void test_hca_remove(struct test_hca *hca);
 void test_qps_destroy(void *hca);
 void test_hca_speak_v2(struct test_hca *hca);
 struct ib_qp *test_qp(struct test_hca *hca, enum ib_qp_type type);
-struct ib_qp *test_qp_of(struct test_hca *hca, enum ib_qp_type type,
-			 const struct ib_qp_cap *cap);
+struct ib_qp *test_qp_of(struct test_hca *hca, enum ib_qp_type type, const struct ib_qp_cap *cap);
 struct ib_srq *test_srq(struct test_hca *hca, struct ib_pd *pd, u32 max_wr, u32 limit);
 void test_qp_attr(struct test_hca *hca, struct ib_qp *qp,
 		  const struct test_qp_spec *spec, enum ib_qp_state next,
@@ -140,8 +138,7 @@ struct rhca_port *test_port(const struct test_hca *hca);
 u64 test_count(struct test_hca *hca, enum rhca_counter which);
 struct ib_sge test_sge(struct test_hca *hca, u32 offset, u32 bytes);
 void test_mr(struct test_hca *hca, struct ib_qp *qp, u32 bytes, int access);
-void test_post_recv(struct test_hca *hca, struct ib_qp *qp, u64 id, u32 offset,
-		    u32 bytes);
+void test_post_recv(struct test_hca *hca, struct ib_qp *qp, u64 id, u32 offset, u32 bytes);
 bool test_poll(struct test_hca *hca, struct ib_wc *wc);
 bool test_poll_in_time(struct test_hca *hca, struct ib_wc *wc);
 void test_expect_payload(struct test_hca *hca, u32 offset, u32 bytes);
@@ -156,16 +153,14 @@ void test_from_peer(struct test_hca *hca, struct test_packet *p);
 void test_receive(struct test_hca *hca, struct test_packet *p);
 struct sk_buff *test_packet_on(struct test_hca *hca, struct test_packet *p,
 			       struct net_device *ndev);
-void test_receive_on(struct test_hca *hca, struct test_packet *p,
-		     struct net_device *ndev);
+void test_receive_on(struct test_hca *hca, struct test_packet *p, struct net_device *ndev);
 void test_answer(struct test_hca *hca, const struct ib_qp *qp, u8 opcode, u32 psn,
 		 u32 aeth, unsigned int payload_bytes);
 bool test_sent(struct test_hca *hca, struct test_sent *sent);
 struct sk_buff *test_sent_v2(struct test_hca *hca);
 struct sk_buff *test_segments(struct kunit *test, struct sk_buff *skb);
 void test_set_queue(struct test_hca *hca, int result);
-void test_while_sending(struct test_hca *hca, void (*meanwhile)(void *data),
-			void *data);
+void test_while_sending(struct test_hca *hca, void (*meanwhile)(void *data), void *data);
 u32 test_num_sent(struct test_hca *hca);
 
 /* A kernel user that delays the end of a device: holder.c */

@@ -92,8 +92,7 @@ unsigned int test_build(u8 *to, const struct test_packet *p)
 /* Pieces of uneven size, so that boundaries fall everywhere */
 #define PIECE_BYTES	613
 
-static void add_pages(struct kunit *test, struct sk_buff *skb, const u8 *bytes,
-		      unsigned int len)
+static void add_pages(struct kunit *test, struct sk_buff *skb, const u8 *bytes, unsigned int len)
 {
 	struct page *page;
 	unsigned int here;

@@ -122,8 +122,7 @@ static int port_open(struct rhca_port *port)
 	return port->num == failing_port ? port_error : 0;
 }
 
-static int qp_create(struct rhca_qp *qp, struct ib_qp_init_attr *init,
-		     struct ib_udata *udata)
+static int qp_create(struct rhca_qp *qp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	int ret = record_qp(RECORDED_QP_CREATE, qp);
 
@@ -230,8 +229,7 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 	return mr ?: ERR_PTR(-ENOMEM);
 }
 
-static int create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
-		     rhca_create_cq_arg *arg)
+static int create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr, rhca_create_cq_arg *arg)
 {
 	cq->cqe = attr->cqe;
 	return 0;
@@ -332,8 +330,7 @@ void recording_set_state(struct ib_qp *qp, enum ib_qp_state state)
 	WRITE_ONCE(to_recording_qp(to_rhca_qp(qp))->state, state);
 }
 
-void recording_count(struct rhca_counter_set *set, enum rhca_counter which,
-		     u64 n)
+void recording_count(struct rhca_counter_set *set, enum rhca_counter which, u64 n)
 {
 	struct recording_set *to = set->private;
 

@@ -108,8 +108,7 @@ static struct rhca_dev *find(struct bench *b)
 	return test_device_of(b->ndev);
 }
 
-static bool is_served_by(const struct net_device *ndev,
-			 const struct rhca_backend_ops *backend)
+static bool is_served_by(const struct net_device *ndev, const struct rhca_backend_ops *backend)
 {
 	struct rhca_dev *dev = test_device_of(ndev);
 
@@ -891,8 +890,7 @@ static int other_query_device(struct ib_device *ibdev,
 	return 0;
 }
 
-static int other_query_port(struct ib_device *ibdev, u32 port,
-			    struct ib_port_attr *attr)
+static int other_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 {
 	attr->gid_tbl_len = 1;
 	return 0;
@@ -1049,8 +1047,7 @@ static void pair_joined_during_a_decision_is_decided_on(struct kunit *test)
 
 static struct net_device *covered_too;
 
-static bool covers_too(const struct rhca_offer *offer,
-		       const struct net_device *ndev)
+static bool covers_too(const struct rhca_offer *offer, const struct net_device *ndev)
 {
 	return ndev == READ_ONCE(covered_too);
 }

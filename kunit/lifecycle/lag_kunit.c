@@ -128,8 +128,7 @@ static void files_are_refused_where_hardware_decides(struct kunit *test)
 /* --- members that are reset ------------------------------------------------------ */
 
 /* Create a device as for a user or a rule of netdevs= */
-static struct rhca_dev *choose_device(struct kunit *test, const char *name,
-				      struct net_device *ndev)
+static struct rhca_dev *choose_device(struct kunit *test, const char *name, struct net_device *ndev)
 {
 	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, ndev);
 	struct rhca_dev *dev;
@@ -141,8 +140,7 @@ static struct rhca_dev *choose_device(struct kunit *test, const char *name,
 	return dev;
 }
 
-static void expect_member(struct kunit *test, const struct rhca_dev *dev,
-			  const char *name)
+static void expect_member(struct kunit *test, const struct rhca_dev *dev, const char *name)
 {
 	struct rhca_pkey_table pkeys;
 

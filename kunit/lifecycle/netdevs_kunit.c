@@ -52,8 +52,7 @@ static const struct netdevs_case {
 };
 KUNIT_ARRAY_PARAM_DESC(netdevs, netdevs_cases, desc);
 
-static struct rhca_netdevs *parse(struct kunit *test, const char *text,
-				  int *ret)
+static struct rhca_netdevs *parse(struct kunit *test, const char *text, int *ret)
 {
 	struct rhca_netdevs *netdevs = test_alloc(test, sizeof(*netdevs));
 

@@ -225,16 +225,14 @@ static bool facts_of_number(u32 number, struct rhca_slot_facts *f)
 	return !number;
 }
 
-static bool creates(const struct rhca_slot_facts *f,
-		    const struct rhca_slot_decision *d)
+static bool creates(const struct rhca_slot_facts *f, const struct rhca_slot_decision *d)
 {
 	return d->want != RHCA_WANT_NOTHING && d->want != RHCA_WANT_KEEP &&
 	       !rhca_slot_is_met(d->want, f->has);
 }
 
 /* What is wrong with a decision, or NULL */
-static const char *objection(const struct rhca_slot_facts *f,
-			     const struct rhca_slot_decision *d)
+static const char *objection(const struct rhca_slot_facts *f, const struct rhca_slot_decision *d)
 {
 	bool hardware = d->want == RHCA_WANT_HARDWARE;
 	bool none = d->want == RHCA_WANT_NOTHING || f->has == RHCA_HAS_NONE;

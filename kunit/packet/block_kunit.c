@@ -124,8 +124,7 @@ static void builder_setup(struct builder *b, struct kunit *test)
 }
 
 /* Build a sealed segment: the next packet of the QP */
-static void build(struct builder *b, struct rhca_packet *packet, u8 opcode,
-		  u32 bytes)
+static void build(struct builder *b, struct rhca_packet *packet, u8 opcode, u32 bytes)
 {
 	struct rhca_bth_fields fields = {
 		.opcode = opcode, .pkey = 0xffff, .dest_qpn = 0x17,

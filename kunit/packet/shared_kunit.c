@@ -137,8 +137,7 @@ static void post_alone(struct bench *b, u32 index)
 }
 
 /* Check that any receiver accepts the packet; frees it */
-static void look_at(struct bench *b, struct sk_buff *skb, enum rhca_encap encap,
-		    struct seen *seen)
+static void look_at(struct bench *b, struct sk_buff *skb, enum rhca_encap encap, struct seen *seen)
 {
 	struct rhca_rx *rx = test_alloc(b->test, sizeof(*rx));
 	u32 index;

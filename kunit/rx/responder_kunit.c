@@ -700,8 +700,7 @@ static s64 address_at_random(struct rnd_state *rnd)
 }
 
 /* A plausible next request, but for its address */
-static void plausible(const struct rhca_responder *recv, u32 pick,
-		      struct request *r)
+static void plausible(const struct rhca_responder *recv, u32 pick, struct request *r)
 {
 	static const u8 starts[] = {
 		SEND_FIRST, SEND_ONLY, SEND_ONLY_IMM, WRITE_FIRST, WRITE_ONLY,

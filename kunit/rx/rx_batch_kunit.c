@@ -147,8 +147,7 @@ static const struct ahead_case {
 };
 KUNIT_ARRAY_PARAM_DESC(ahead, ahead_cases, desc);
 
-static struct sk_buff *block_to(struct kunit *test, const struct ahead_case *c,
-				const u32 *numbers)
+static struct sk_buff *block_to(struct kunit *test, const struct ahead_case *c, const u32 *numbers)
 {
 	struct test_packet p = { .payload_bytes = BYTES };
 	struct sk_buff *skb = NULL;

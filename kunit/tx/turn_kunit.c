@@ -188,8 +188,7 @@ static bool may_happen(u32 word, const struct event *event)
 }
 
 /* A turn has one owner: it starts only if there is none, and only its starter gets RHCA_ACT_RUN */
-static bool owner_is_right(u32 word, const struct event *event,
-			   const struct rhca_turn_step *next)
+static bool owner_is_right(u32 word, const struct event *event, const struct rhca_turn_step *next)
 {
 	bool was = rhca_turn_state(word) == RHCA_TURN_RUNNING;
 	bool is = rhca_turn_state(next->word) == RHCA_TURN_RUNNING;
@@ -201,8 +200,7 @@ static bool owner_is_right(u32 word, const struct event *event,
 }
 
 /* The caller that sets LISTED, and no other, adds it to a list */
-static bool list_is_right(u32 word, const struct event *event,
-			  const struct rhca_turn_step *next)
+static bool list_is_right(u32 word, const struct event *event, const struct rhca_turn_step *next)
 {
 	bool enters = !(word & LISTED) && (next->word & LISTED);
 	bool leaves = (word & LISTED) && !(next->word & LISTED);
@@ -224,8 +222,7 @@ static bool timer_is_right(u32 word, const struct rhca_turn_step *next)
  * No kick is lost: it stays in the word until a turn starts, or the QP is being destroyed. And a
  * pause does not delay a kick that ends it.
  */
-static bool kicks_are_right(u32 word, const struct event *event,
-			    const struct rhca_turn_step *next)
+static bool kicks_are_right(u32 word, const struct event *event, const struct rhca_turn_step *next)
 {
 	u32 kicks = word & RHCA_TURN_KICKS;
 

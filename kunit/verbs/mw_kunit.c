@@ -159,8 +159,7 @@ static int destroy_qp(struct kunit *test, void *qp)
 
 /* --- windows --------------------------------------------------------------------- */
 
-static struct rhca_mw *window(struct kunit *test, struct bench *b,
-			      enum ib_mw_type type)
+static struct rhca_mw *window(struct kunit *test, struct bench *b, enum ib_mw_type type)
 {
 	struct rhca_mw *mw = test_alloc(test, sizeof(*mw));
 

@@ -26,8 +26,7 @@ static struct call calls[MAX_CALLS];
 static u32 num_calls;
 static int prepare_result;
 
-static void record(enum transport_call call, const struct rhca_verbs_qp *qp,
-		   enum ib_qp_state state)
+static void record(enum transport_call call, const struct rhca_verbs_qp *qp, enum ib_qp_state state)
 {
 	if (num_calls < MAX_CALLS)
 		calls[num_calls++] = (struct call) {

@@ -126,8 +126,7 @@ static void modify_and_fail(struct rhca_verbs_qp *qp,
 	rhca_qp_fail(qp, IB_QPS_SQE);
 }
 
-static int modify_while_failing(struct ib_qp *ibqp, struct ib_qp_attr *attr,
-				int mask)
+static int modify_while_failing(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask)
 {
 	struct rhca_verbs_dev *dev = ibqp_to_verbs(ibqp)->dev;
 	int ret;

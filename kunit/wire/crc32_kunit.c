@@ -95,8 +95,7 @@ static void crc32_of_any_range_is_the_kernels(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 
-static bool copy_is_right(u8 *to, const u8 *from, unsigned int at,
-			  unsigned int bytes)
+static bool copy_is_right(u8 *to, const u8 *from, unsigned int at, unsigned int bytes)
 {
 	u8 *begin = to + GUARD_BYTES + at;
 
