@@ -573,16 +573,20 @@ pair() {
 
 CAPTURE_PID= BLOCKS=
 BLOCKS_FILE=/sys/module/roce_hca/parameters/blocks
+blocks_off() {
+	[ -w $BLOCKS_FILE ] || return 0
+	BLOCKS=$(< $BLOCKS_FILE)
+	echo off > $BLOCKS_FILE
+	defer "echo $BLOCKS > $BLOCKS_FILE"
+}
+blocks_back() { [ -z "$BLOCKS" ] || echo "$BLOCKS" > $BLOCKS_FILE; }
+
 # capture_start FILE [FILTER...]: capture on host b's netdev. There a block is one packet, so
 # packets are sent singly meanwhile, unless CAPTURE_WHOLE is set.
 capture_start() {
 	local file=$1
 	shift
-	if [ -z "${CAPTURE_WHOLE:-}" ] && [ -w $BLOCKS_FILE ]; then
-		BLOCKS=$(< $BLOCKS_FILE)
-		echo off > $BLOCKS_FILE
-		defer "echo $BLOCKS > $BLOCKS_FILE"
-	fi
+	[ -n "${CAPTURE_WHOLE:-}" ] || blocks_off
 	spawn_b tcpdump -i "${CAPTURE_IF:-$IF_B}" -s 0 -B 8192 --immediate-mode -U -w "$file" "$@" 2> "$WORK/tcpdump.err"
 	CAPTURE_PID=$!
 	busywait 60 grep -q 'listening on' "$WORK/tcpdump.err" || die "tcpdump does not start: $(cat "$WORK/tcpdump.err")"
@@ -598,7 +602,7 @@ capture_stop() {
 	kill -INT $CAPTURE_PID 2> /dev/null
 	wait $CAPTURE_PID 2> /dev/null
 	CAPTURE_PID=
-	[ -z "$BLOCKS" ] || echo "$BLOCKS" > $BLOCKS_FILE
+	blocks_back
 }
 
 # drops DEVICE: packets that the driver dropped, for any reason
