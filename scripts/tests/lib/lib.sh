@@ -54,8 +54,19 @@ check_fails() {
 	case $rc in
 	0) fail "$what: expected a refusal, got success of: $*" ;;
 	124 | 137) fail "$what: expected a refusal, got no answer in time from: $*" ;;
+	125 | 126 | 127) fail "$what: expected a refusal, could not run: $*" ;;
 	*) pass "$what (status $rc)" ;;
 	esac
+}
+
+# quietly FILE COMMAND...: its output goes to FILE, the end of which is shown if the command fails
+quietly() {
+	local file=$1 rc
+	shift
+	"$@" > "$file" 2>&1 && return
+	rc=$?
+	tail -n 15 "$file" | sed 's/^/     /'
+	return $rc
 }
 
 # show COMMAND...: echo it, run it

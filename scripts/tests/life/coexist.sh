@@ -53,8 +53,8 @@ use_rxe() {
 	timeout 120 ibv_rc_pingpong -d "rx$$" -g "$(gid_index "rx$$" v2 10.88.0.1)" -p 19499 -n 5 > "$WORK/rx.srv" 2>&1 &
 	local pid=$!
 	busywait 60 listens_tcp $pid 19499
-	check_ok "rdma_rxe works, $1" timeout 120 ibv_rc_pingpong -d "rx$$" \
-		-g "$(gid_index "rx$$" v2 10.88.0.1)" -p 19499 -n 5 10.88.0.1 > "$WORK/rx.cli"
+	check_ok "rdma_rxe works, $1" quietly "$WORK/rx.cli" timeout 120 ibv_rc_pingpong -d "rx$$" \
+		-g "$(gid_index "rx$$" v2 10.88.0.1)" -p 19499 -n 5 10.88.0.1
 	wait $pid
 }
 del_ours() { for d in "$DEV_A" "$DEV_B"; do [ ! -e "$IB/$d" ] || within 60 "rdma link del $d" rdma link del "$d"; done; }

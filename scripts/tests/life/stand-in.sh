@@ -79,8 +79,8 @@ for round in $(seq $ROUNDS); do
 	timeout 120 ibv_rc_pingpong -d "$DEV" -g "$(gid_index "$DEV" v1 $IP4_A)" -p $PORT -n 20 > "$WORK/srv" 2>&1 &
 	pid=$!
 	busywait 60 listens_tcp $pid $PORT
-	check_ok "round $round: it works" in_b timeout 120 ibv_rc_pingpong -d "$DEV_P" \
-		-g "$(gid_index "$DEV_P" v1 $IP4_B)" -p $PORT -n 20 $IP4_A > "$WORK/cli"
+	check_ok "round $round: it works" quietly "$WORK/cli" in_b timeout 120 ibv_rc_pingpong -d "$DEV_P" \
+		-g "$(gid_index "$DEV_P" v1 $IP4_B)" -p $PORT -n 20 $IP4_A
 	wait $pid
 	check "round $round: the other side's status" 0 $?
 	check_ok "round $round: the old server is reached" reach_server

@@ -140,7 +140,7 @@ for type in v1 v2; do
 	mckey_all $type 239.9.2.1 239.9.2.2 $IP4_A $IP4_B
 	[ $type = v2 ] || mckey_all $type ff15::9:2:1 ff15::9:2:2 $IP6_A $IP6_B
 done
-check_fails "rdma_cm refuses IPv6 groups over v2" in_b timeout 60 mckey -m ff15::9:2:3 -b $IP6_B -C 1 > /dev/null
+check_fails "rdma_cm refuses IPv6 groups over v2" quietly "$WORK/mckey" in_b timeout 60 mckey -m ff15::9:2:3 -b $IP6_B -C 1
 check_ok "mckey has left" not maddr_b 239.9.2.1
 
 : "the netdev goes"
