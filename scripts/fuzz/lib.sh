@@ -65,17 +65,6 @@ fuzz_run() {
 		fail "expected an end with ok or FAIL, got status $status (124: no end in time) of: $*"
 }
 
-fuzz_objects_gone() {
-	local dev
-	for dev in "$DEV_A" "$DEV_B"; do
-		! rdma resource show qp link "$dev" | grep -q ' pid ' || return 1
-		! rdma resource show cq dev "$dev" | grep -q ' pid ' || return 1
-		! rdma resource show mr dev "$dev" | grep -q ' pid ' || return 1
-		! rdma resource show pd dev "$dev" | grep -q ' pid ' || return 1
-		! rdma resource show srq dev "$dev" | grep -q ' pid ' || return 1
-	done 2> /dev/null
-}
-
 # fuzz_corpus NAME: run the entries of scripts/fuzz/corpus/NAME: "SEED CASES" lines, and
 # "reaches COUNTER" for each counter of device A that they must move together.
 fuzz_corpus() {

@@ -14,9 +14,6 @@
 . "$(dirname "$0")/../lib/lib.sh"
 
 setup_pair 9000
-# `rdma resource show` also counts objects of the kernel (QP 1, its PD and CQ).
-objects() { for kind in qp cq mr pd; do rdma resource show $kind link "$1" 2> /dev/null | grep -c ' pid '; done | paste -sd' '; }
-nothing_left() { [ "$(objects "$DEV_A")" = "0 0 0 0" ] && [ "$(objects "$DEV_B")" = "0 0 0 0" ]; }
 
 PORT=19100
 for type in $(roce_versions); do
@@ -36,6 +33,9 @@ for type in $(roce_versions); do
 		spawn_b $PYTHON "$HERE/survivor.py" $ends --victim $victim > "$WORK/$victim" 2>&1
 		survivor=$!
 		busywait 60 grep -q running "$WORK/$victim" || { cat "$WORK/$victim"; die "no traffic"; }
+		for dev in "$DEV_A" "$DEV_B"; do
+			check_match "$type: QPs, CQs, MRs and PDs of $dev are counted" '^([1-9][0-9]* ){4}' "$(objects_of "$dev")"
+		done
 		show kill -9 "$(pgrep -P $server)"
 		gone() { ! kill -0 $survivor; }
 		busywait 60 gone || { fail "$type, $victim killed: expected the other end to end within 60 s"; kill -9 $survivor; }
@@ -43,7 +43,7 @@ for type in $(roce_versions); do
 		judge "$type, $victim killed" "$WORK/$victim"
 		kill $server 2> /dev/null
 		wait $server 2> /dev/null
-		wait_check 60 "$type, $victim killed: QPs, CQs, MRs and PDs are all freed" nothing_left
+		wait_check 60 "$type, $victim killed: QPs, CQs, MRs and PDs are all freed" no_objects "$DEV_A" "$DEV_B"
 	done
 
 	: "stock tools: the client of a pingpong and of a perftest is killed"
@@ -62,7 +62,7 @@ for type in $(roce_versions); do
 	server_gone() { ! kill -0 $server; }
 	busywait 30 server_gone || kill $server
 	wait $server 2> /dev/null
-	wait_check 60 "$type: after ib_write_bw was killed all is freed" nothing_left
+	wait_check 60 "$type: after ib_write_bw was killed all is freed" no_objects "$DEV_A" "$DEV_B"
 
 	PORT=$((PORT + 1))
 	pair "afterwards-$type" tcp:$PORT "ibv_rc_pingpong -d $DEV_A -g $ia -p $PORT -n 10" \

@@ -10,8 +10,5 @@
 
 setup_pair 1500
 python limits.py "$DEV_A"
-none_left() { [ "$(rdma resource show "$1" link "$DEV_A" 2> /dev/null | grep -c ' pid ')" = 0 ]; }
-for kind in qp cq pd; do
-	wait_check 60 "no $kind is left behind" none_left $kind
-done
+wait_check 60 "nothing is left behind" no_objects "$DEV_A"
 finish

@@ -47,23 +47,26 @@ begin_stuck() {
 	busywait 120 grep -q '^stuck 0' "$WORK/stuck" || { cat "$WORK/stuck"; die "no process whose pages do not come"; }
 }
 
-# others WHAT: sets TOOK to milliseconds
+# others WHAT: sets TOOK to milliseconds, the best of three times
 others() {
-	local ended status seconds
+	local ended status seconds took
 
-	read -r ended status seconds < <(timeout -k 1 120 $PYTHON "$HERE/slow-pages.py" others "$DEV_A" "$ia" "$DEV_B" "$ib")
-	check "$1: messages, and the sum of their statuses" "64 0" "${ended:-none} ${status:-}"
-	TOOK=$(awk "BEGIN { print int(${seconds:-999} * 1000) }")
+	TOOK=999000
+	for _ in 1 2 3; do
+		read -r ended status seconds < <(timeout -k 1 120 $PYTHON "$HERE/slow-pages.py" others "$DEV_A" "$ia" "$DEV_B" "$ib")
+		check "$1: messages, and the sum of their statuses" "64 0" "${ended:-none} ${status:-}"
+		took=$(awk "BEGIN { print int(${seconds:-999} * 1000) }")
+		[ "$took" -ge $TOOK ] || TOOK=$took
+	done
 }
 
 others "on-demand paging, alone"
 alone=$TOOK
 end_stuck() { kill -9 $STUCK; wait $STUCK 2> /dev/null; exec 9>&-; }
-objects() { for kind in qp cq mr pd; do rdma resource show $kind link "$1" 2> /dev/null | grep -c ' pid '; done | paste -sd' '; }
-no_objects() { [ "$(objects "$DEV_A")" = "0 0 0 0" ]; }
 for from in "$WORK/slow/file" userfaultfd; do
 	by=${from##*/}
 	begin_stuck "$from"
+	check_match "its QPs, CQs, MRs and PDs are counted" '^([1-9][0-9]* ){4}' "$(objects_of "$DEV_A")"
 	others "beside a process whose pages do not come ($by)"
 	if [ "$TOOK" -le $((3 * alone + 1000)) ]; then pass "at the usual pace: $alone ms alone, $TOOK ms beside it"
 	else fail "the pace: expected $((3 * alone + 1000)) ms at most ($alone ms alone), took $TOOK ms"; fi
@@ -73,7 +76,7 @@ for from in "$WORK/slow/file" userfaultfd; do
 	check_match "$by: 32 regions are deregistered within a second" '^closed 0\.' \
 		"$(grep '^closed' "$WORK/stuck" || echo 'not within 30 s')"
 	soon "$by: kill -9" end_stuck
-	soon "$by: its objects are gone" busywait 60 no_objects
+	soon "$by: its objects are gone" busywait 60 no_objects "$DEV_A"
 done
 
 begin_stuck "$WORK/slow/file"

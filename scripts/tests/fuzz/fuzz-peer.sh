@@ -28,5 +28,5 @@ setup_tenants
 fuzz_corpus peer
 fuzz_new_cases peer --busy
 fuzz_counters
-wait_check 60 "every object of the peer's target is gone" fuzz_objects_gone
+wait_check 60 "every object of the peer's target is gone" no_objects "$DEV_A" "$DEV_B"
 finish

@@ -24,5 +24,5 @@ setup_tenants
 fuzz_corpus process
 fuzz_new_cases process
 fuzz_counters
-wait_check 60 "every object of a hostile process is gone" fuzz_objects_gone
+wait_check 60 "every object of a hostile process is gone" no_objects "$DEV_A" "$DEV_B"
 finish

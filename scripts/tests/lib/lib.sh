@@ -616,13 +616,20 @@ capture_stop() {
 	blocks_back
 }
 
-# drops DEVICE: packets that the driver dropped, for any reason
-drops() {
-	local dir=$IB/$1/ports/1/hw_counters f sum=0
-	for f in "$dir"/rx_dropped_* "$dir"/rx_icrc_encapsulated; do
-		[ -e "$f" ] && sum=$((sum + $(< "$f")))
-	done
-	echo $sum
+# objects_of DEVICE: how many QPs, CQs, MRs, PDs and SRQs of processes there are, "N N N N N"
+# (without "pid": the kernel's, as QP 1, its PD and CQ)
+objects_of() {
+	local kind said
+	for kind in "qp link" "cq dev" "mr dev" "pd dev" "srq dev"; do
+		# shellcheck disable=SC2086
+		said=$(rdma resource show $kind "$1") || echo unknown
+		grep -c ' pid ' <<< "$said"
+	done | paste -sd' '
+}
+
+no_objects() { # no_objects DEVICE...
+	local dev
+	for dev; do [ "$(objects_of "$dev")" = "0 0 0 0 0" ] || return; done
 }
 
 hw_counter() { cat "$IB/$1/ports/${3:-1}/hw_counters/$2" 2> /dev/null; }

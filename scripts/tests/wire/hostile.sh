@@ -16,6 +16,5 @@ for type in $(roce_versions); do
 	python hostile.py "$DEV_A" "$(gid_index "$DEV_A" "$type" $IP4_A)" \
 		"$DEV_B" "$(gid_index "$DEV_B" "$type" $IP4_B)" --seconds "${ATTACK_SECONDS:-2}"
 done
-none_left() { [ "$(rdma resource show qp link "$DEV_A" 2> /dev/null | grep -c ' pid ')" = 0 ]; }
-wait_check 60 "no QP of an attacker is left" none_left
+wait_check 60 "no object of an attacker is left" no_objects "$DEV_A"
 finish
