@@ -55,14 +55,10 @@ fuzz_process() {
 
 # fuzz_run COMMAND...: its ok and FAIL lines are counted
 fuzz_run() {
-	local out=$WORK/fuzz.out status
+	local out=$WORK/fuzz.out
 	echo "+ $*"
 	timeout -k 5 "${LIMIT:-900}" "$@" 2>&1 | tee "$out"
-	status=${PIPESTATUS[0]}
-	CHECKS=$((CHECKS + $(grep -c '^ok ' "$out")))
-	FAILS=$((FAILS + $(grep -c '^FAIL ' "$out")))
-	grep -qE '^(ok|FAIL) ' "$out" ||
-		fail "expected an end with ok or FAIL, got status $status (124: no end in time) of: $*"
+	count_checks "$*" "$out" "${PIPESTATUS[0]}"
 }
 
 # fuzz_corpus NAME: run the entries of scripts/fuzz/corpus/NAME: "SEED CASES" lines, and
@@ -140,10 +136,8 @@ smp_start() {
 smp_running() { kill -0 $SMP 2> /dev/null; }
 
 smp_end() { # smp_end NAME
-	local status=0
 	gone() { ! smp_running; }
 	busywait 300 gone || fail "$1: expected the threads to end"
-	wait $SMP || status=$?
-	grep -qE '^(ok|FAIL)' "$WORK/$1" || fail "$1: expected an end with ok or FAIL, got status $status"
-	judge "$1" "$WORK/$1"
+	wait $SMP
+	judge "$1" "$WORK/$1" $?
 } 2> /dev/null

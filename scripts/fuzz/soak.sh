@@ -127,15 +127,15 @@ wild_time() {
 }
 
 calm_time() {
-	local pid status=0
+	local pid
 	fuzz_process --seed "$seed" --seconds "$calm" > "$WORK/command"
 	mapfile -t command < "$WORK/command"
 	timeout -k 5 1800 "${command[@]}" > "$WORK/calm" 2>&1 &
 	pid=$!
 	# shellcheck disable=SC2046
 	LIMIT=1800 beside_tenants fuzz_run $(fuzz_peer --seed "$seed" --seconds "$calm" --busy)
-	wait $pid || status=$?
-	judge "hostile process" "$WORK/calm"
+	wait $pid
+	judge "hostile process" "$WORK/calm" $?
 	wait_check 60 "every object is gone" no_objects "$DEV_A" "$DEV_B"
 }
 

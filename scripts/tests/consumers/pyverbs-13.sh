@@ -27,7 +27,5 @@ mac=$(in_a cat "/sys/class/net/$IF_A/address")
 series=$(uname -r | cut -d. -f1,2)
 in_a timeout 1200 chroot "$root" python3 /mnt/pyverbs-run.py /mnt/tests "$DEV_A" \
 	"$index" $IP4_A "$mac" "$series" > "$WORK/result" 2>&1
-rc=$?
-judge pyverbs "$WORK/result"
-check "status" 0 $rc
+judge pyverbs "$WORK/result" $?
 finish

@@ -40,7 +40,7 @@ for type in $(roce_versions); do
 		gone() { ! kill -0 $survivor; }
 		busywait 60 gone || { fail "$type, $victim killed: expected the other end to end within 60 s"; kill -9 $survivor; }
 		wait $survivor 2> /dev/null
-		judge "$type, $victim killed" "$WORK/$victim"
+		judge "$type, $victim killed" "$WORK/$victim" $?
 		kill $server 2> /dev/null
 		wait $server 2> /dev/null
 		wait_check 60 "$type, $victim killed: QPs, CQs, MRs and PDs are all freed" no_objects "$DEV_A" "$DEV_B"

@@ -644,12 +644,7 @@ python() {
 	# shellcheck disable=SC2086
 	${IN:-${ON_A[*]}} timeout -k 5 "${LIMIT:-300}" $PYTHON "$folder/$script" "$@" 2>&1 | tee "$out"
 	rc=${PIPESTATUS[0]}
-	CHECKS=$((CHECKS + $(grep -c '^ok ' "$out")))
-	FAILS=$((FAILS + $(grep -c '^FAIL ' "$out")))
-	grep -qE '^(ok|FAIL) ' "$out" || fail "$script: expected checks, got none"
-	if [ "$rc" != 0 ] && ! grep -q '^FAIL ' "$out"; then
-		fail "$script: expected status 0, got $rc (124: no end in time)"
-	fi
+	count_checks "$script" "$out" "$rc"
 	return "$rc"
 }
 
@@ -665,12 +660,19 @@ roce_mode_of() {
 	defer "rmdir $dir"
 }
 
-# judge NAME FILE: count ok and FAIL lines that a helper wrote to FILE
-judge() {
-	sed "s/^/     /" "$2"
+# count_checks NAME FILE STATUS: ok and FAIL lines that a helper wrote to FILE; without a FAIL
+# it must have ended with status 0
+count_checks() {
 	CHECKS=$((CHECKS + $(grep -c '^ok ' "$2")))
 	FAILS=$((FAILS + $(grep -c '^FAIL ' "$2")))
-	grep -qE '^(ok|FAIL) ' "$2" || fail "$1: expected checks, got none"
+	grep -q '^FAIL ' "$2" || { [ "$3" = 0 ] && grep -q '^ok ' "$2"; } ||
+		fail "$1: expected checks and status 0, got status $3 (124: no end in time)"
+}
+
+# judge NAME FILE STATUS: show them, too
+judge() {
+	sed "s/^/     /" "$2"
+	count_checks "$@"
 }
 
 # within SECONDS WHAT COMMAND...: it succeeds within the time
@@ -699,7 +701,7 @@ traffic_end() {
 	ended() { ! kill -0 $TRAFFIC_PID; }
 	busywait "$2" ended || { fail "$1: expected the traffic to end within $2 s"; kill -9 $TRAFFIC_PID; }
 	wait $TRAFFIC_PID 2> /dev/null
-	judge "$1" "$WORK/$1"
+	judge "$1" "$WORK/$1" $?
 }
 
 # traffic_stop NAME SECONDS: tell it to end. How much it can send in a given time depends on the

@@ -188,5 +188,5 @@ beside_tenants() {
 	"$@"
 	rm "$WORK/turns"
 	wait $turns
-	judge tenants "$WORK/tenants"
+	judge tenants "$WORK/tenants" $?
 }

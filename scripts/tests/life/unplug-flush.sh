@@ -43,7 +43,7 @@ for way in link-del netdev-del netdev-move netns-del; do
 	over() { ! kill -0 $poller; }
 	busywait 150 over || { fail "$way: expected the process to end"; kill -9 $poller; }
 	wait $poller 2> /dev/null
-	judge "$way" "$WORK/$way"
+	judge "$way" "$WORK/$way" $?
 	ip -n "$other" link del "$IF_A" 2> /dev/null
 	again
 done
@@ -59,6 +59,6 @@ if ! emulated; then
 		[ $status = 3 ] || break
 		say "try $try: the device had gone before"
 	done
-	judge late "$WORK/late"
+	judge late "$WORK/late" $status
 fi
 finish

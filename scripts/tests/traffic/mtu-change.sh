@@ -47,7 +47,7 @@ for type in $(roce_versions); do
 	busywait 60 mtu_is 4096
 	touch "$WORK/go"
 	wait $pid
-	judge "$type: UD and a grown MTU" "$WORK/ud"
+	judge "$type: UD and a grown MTU" "$WORK/ud" $?
 	rm -f "$WORK/go"
 	set_mtu 9000
 
