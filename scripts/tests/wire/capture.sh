@@ -34,19 +34,19 @@ expect_opcodes() { # expect_opcodes FILE NAME...
 # the first four bytes of any SEND's payload, so shorter payloads cause an error: check-icrc.py
 # identifies those frames.
 dissect() { # dissect LABEL FILE
-	local short remarks
+	local short
 
 	[ -n "$tshark" ] || return 0
 	check_match "$1: tshark sees packets" '^[1-9]' "$(tshark -r "$2" 2> /dev/null | wc -l)"
 	short=" $($PYTHON "$LIB/check-icrc.py" "$2" --list |
 		awk '$3 ~ /_(SEND|WRITE)_(ONLY|LAST)/ && / length=[0-3] / { print $1 }' | paste -sd' ') "
-	remarks=$(tshark -r "$2" -o udp.ignore_ipv6_zero_checksum:TRUE \
+	tshark -r "$2" -o udp.ignore_ipv6_zero_checksum:TRUE \
 		-Y '_ws.malformed || _ws.unreassembled || _ws.short || (_ws.expert && infiniband)' \
-		-T fields -e frame.number -e _ws.expert.message -e _ws.col.Info 2> /dev/null |
-		while read -r number rest; do
-			[[ $short == *" $number "* ]] || echo "$number $rest"
-		done | head -10)
-	check "$1: remarks by tshark" "" "$remarks"
+		-T fields -e frame.number -e _ws.expert.message -e _ws.col.Info > "$WORK/remarks"
+	check "$1: tshark's status" 0 $?
+	check "$1: remarks by tshark" "" "$(while read -r number rest; do
+		[[ $short == *" $number "* ]] || echo "$number $rest"
+	done < "$WORK/remarks" | head -10)"
 }
 
 for type in $(roce_versions); do
@@ -56,8 +56,7 @@ for type in $(roce_versions); do
 		ia=$(gid_index "$DEV_A" "$type" $a) ib=$(gid_index "$DEV_B" "$type" $b)
 		[ -n "$ia" ] && [ -n "$ib" ] || { fail "no $type GID of IPv$family"; continue; }
 		capture_start "$cap"
-		LIMIT=120 python ops.py "$DEV_A" "$ia" "$DEV_B" "$ib" --quick --label "$type IPv$family " > "$WORK/ops.log"
-		tail -3 "$WORK/ops.log"
+		LIMIT=120 python ops.py "$DEV_A" "$ia" "$DEV_B" "$ib" --quick --label "$type IPv$family "
 		roce_mode_of "$DEV_A" "$type"
 		roce_mode_of "$DEV_B" "$type"
 		if ours || [ $family = 4 ]; then
