@@ -45,8 +45,9 @@ case $RHCA_KERNEL in
 esac
 
 : "the same while everything around it changes"
-change() {
-	case $((RANDOM % 8)) in
+change() { # change KIND
+	sleep 0.0$((RANDOM % 10))
+	case $1 in
 	0) in_a ip link set "$IF_A" down; sleep 0.0$((RANDOM % 10)); in_a ip link set "$IF_A" up ;;
 	1) in_b ip link set "$IF_B" mtu $((RANDOM % 2 ? 9000 : 4200)) ;;
 	2) in_a ip addr add 10.9.0.77/24 dev "$IF_A"; in_a ip addr del 10.9.0.77/24 dev "$IF_A" ;;
@@ -57,15 +58,16 @@ change() {
 	6) in_b ip neigh flush dev "$IF_B" ;;
 	7) in_a ip link add red type vrf table 77; in_a ip link del red ;;
 	esac
-	sleep 0.0$((RANDOM % 10))
 } 2> /dev/null
 smp_start changes --rough
-changes=0
-while smp_running; do
-	change
-	changes=$((changes + 1))
+# Each kind once, if need be after the threads have ended, then any. Kind 5 undoes kind 4.
+made=() n=0 first=$((RANDOM % 4 * 2))
+while smp_running || [ $n -lt 8 ]; do
+	kind=$((n < 8 ? (first + n) % 8 : RANDOM % 8)) n=$((n + 1))
+	change $kind && made[kind]=$((${made[kind]:-0} + 1))
 done
-say "$changes changes"
+say "changes of each kind: ${made[*]}"
+check "kinds of changes that were made" "0 1 2 3 4 5 6 7" "${!made[*]}"
 smp_end changes
 in_b tc qdisc del dev "$IF_B" root 2> /dev/null
 in_a ip link set "$IF_A" up

@@ -40,13 +40,14 @@ lags_end() { become "$1" "la1 la2 lb1 lb2" va1 va2 vb1 vb2; }
 member_change() { # member_change a|b
 	local member=v$1$((RANDOM % 2 + 1)) bond=$BOND_A
 	[ "$1" = a ] || bond=$BOND_B
-	case $((RANDOM % 5)) in
+	sleep 0.0$((RANDOM % 10))
+	# The first is one that every mode allows.
+	case $((changes ? RANDOM % 5 : 0)) in
 	0 | 1) "in_$1" ip link set "$member" down; sleep 0.0$((RANDOM % 10)); "in_$1" ip link set "$member" up ;;
 	2) "in_$1" ip link set "$bond" type bond active_slave "$member" ;;
 	3) "in_$1" tc qdisc replace dev "$member" root netem loss 1% duplicate 1% reorder 2% delay 1ms ;;
 	4) "in_$1" tc qdisc del dev "$member" root ;;
 	esac
-	sleep 0.0$((RANDOM % 10))
 } 2> /dev/null
 
 # There is no switch between the hosts: with one active member each, they reach each other only
@@ -70,11 +71,11 @@ members_well_again() { # members_well_again MODE
 member_swap() { # member_swap a|b
 	local member=v$1$((RANDOM % 2 + 1)) bond=$BOND_A
 	[ "$1" = a ] || bond=$BOND_B
-	"in_$1" ip link set "$member" nomaster
+	sleep 0.$((RANDOM % 5))
+	"in_$1" ip link set "$member" nomaster || return
 	sleep 0.0$((RANDOM % 10))
 	"in_$1" ip link set "$member" down
 	"in_$1" ip link set "$member" master "$bond"
-	sleep 0.$((RANDOM % 5))
 } 2> /dev/null
 
 for mode in active-backup balance-xor 802.3ad; do
@@ -83,24 +84,21 @@ for mode in active-backup balance-xor 802.3ad; do
 	lags_are_there $mode
 	smp_start "members-$mode" --rough
 	changes=0
-	while smp_running; do
-		member_change a
-		member_change b
-		changes=$((changes + 2))
+	while smp_running || [ $changes -eq 0 ]; do
+		for host in a b; do ! member_change $host || changes=$((changes + 1)); done
 	done
-	say "$changes changes"
+	check_match "$mode: $changes changes were made" '^[1-9]' $changes
 	smp_end "members-$mode"
 
 	: "$mode: the LAG ends and is made again under them"
 	members_well_again $mode
 	smp_start "swaps-$mode" --rough
 	swaps=0
-	while smp_running; do
-		member_swap a
-		[ $((swaps % 2)) = 0 ] || member_swap b
-		swaps=$((swaps + 1))
+	while smp_running || [ $swaps -eq 0 ]; do
+		! member_swap a || swaps=$((swaps + 1))
+		[ $((swaps % 2)) = 1 ] || member_swap b
 	done
-	say "$swaps swaps"
+	check_match "$mode: $swaps swaps were made" '^[1-9]' $swaps
 	smp_end "swaps-$mode"
 	lags_are_there "$mode, after swaps"
 	members_well_again $mode
