@@ -38,6 +38,7 @@ value() { sed -n "s/^$1{device=\"$DEV_A\",port=\"1\"} //p" "$WORK/metrics" | $PY
 check "packets sent" "$(cat "$IB/$DEV_A/ports/1/counters/port_xmit_packets")" "$(value node_infiniband_port_packets_transmitted_total)"
 check "bytes received" "$(($(cat "$IB/$DEV_A/ports/1/counters/port_rcv_data") * 4))" "$(value node_infiniband_port_data_received_bytes_total)"
 asked=$(grep -oE 'node_infiniband_[a-z_]+' "$TOP/tools/dashboard/grafana-roce.json" | sort -u)
+[ -n "$asked" ] || fail "the dashboard: expected names of metrics, got none"
 check "metrics of the dashboard that are not there" "" \
 	"$(for metric in $asked; do grep -q "^$metric{.*device=\"$DEV_A\"" "$WORK/metrics" || echo "$metric"; done)"
 

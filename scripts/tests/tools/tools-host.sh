@@ -56,7 +56,9 @@ check "no document names the source's folders" \
 	test -z "$(grep -l Documentation/ "$doc"/{README.md,knobs.rst,lab.rst,ABI/*})"
 
 packaged=$(sed -n 's,.*DOCDIR=.*/\(share/doc/[^/]*\)$,\1,p' scripts/package/debian/rules)
-for page in $(grep -l share/doc/roce-hca "$root"/usr/share/man/man?/*); do
+pages=$(grep -l share/doc/roce-hca "$root"/usr/share/man/man?/*)
+check "pages name a folder of documents" test -n "$pages"
+for page in $pages; do
 	check "${page##*/}: names the packages' $packaged" grep -q "$packaged" "$page"
 done
 
@@ -65,7 +67,9 @@ done
 . tools/user/completion/roce-hca.bash
 for tool in $tools; do
 	help=$("tools/user/$tool" --help)
-	for option in $(echo "$help" | grep -oE -- '(^|[ ,])--[a-z-]+' | tr -d ' ,' | sort -u); do
+	options=$(echo "$help" | grep -oE -- '(^|[ ,])--[a-z-]+' | tr -d ' ,' | sort -u)
+	check "$tool: --help names options" test -n "$options"
+	for option in $options; do
 		check "$tool: manual page has $option" \
 			grep -Eq -- "Fl (. , )?-${option#--}( |\$)" "Documentation/man/$tool.8"
 		COMP_WORDS=("$tool" "$option") COMP_CWORD=1
@@ -95,7 +99,9 @@ samples=$root/usr/share/doc/roce-hca/examples
 for sample in modprobe.conf modules-load.conf 90-roce-hca.rules grafana-roce.json prometheus-roce.yml; do
 	check "sample $sample is installed" test -s "$samples/$sample"
 done
-for parameter in $(sed -n 's/^#*options roce_hca //p' "$samples/modprobe.conf"); do
+parameters=$(sed -n 's/^#*options roce_hca //p' "$samples/modprobe.conf")
+check "modprobe sample: it has parameters" test -n "$parameters"
+for parameter in $parameters; do
 	check "modprobe sample: ${parameter%%=*} is a parameter" \
 		grep -Eqr "module_param[a-z_]*\(${parameter%%=*}," drivers
 done
