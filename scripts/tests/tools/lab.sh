@@ -169,7 +169,7 @@ statuses=
 for after_s in 0.02 0.05 0.08 0.1 0.15; do
 	as_user roce-lab run -- sleep 3 &
 	sleep $after_s
-	until pkill -QUIT -u $uid -x roce-lab; do :; done
+	until pkill -QUIT -u $uid -x roce-lab || ! kill -0 $!; do :; done
 	wait $!
 	statuses+="$? "
 done 2> "$work/err"
