@@ -84,10 +84,10 @@ static void new_vrf_waits_for_no_retry(struct kunit *test)
 
 	take_number(test, init_net.loopback_dev->ifindex);
 	make_device(test, TEST_NAME "_none", ndev);
-	begun = jiffies;
 	KUNIT_ASSERT_FALSE(test, speaks_v2(test_device_of(ndev)));
 	vrf = add_vrf(test);
 	make_device(test, TEST_NAME "_vrf", vrf);
+	begun = jiffies;
 	KUNIT_EXPECT_TRUE(test, test_becomes(speaks_v2(test_device_of(vrf))));
 	KUNIT_EXPECT_LT(test, jiffies - begun, HZ);
 	test_device_remove(vrf);
