@@ -327,21 +327,38 @@ static void set_pair(struct rhca_slot *first, const struct net_device *second)
 	first->flags |= RHCA_SLOT_KICKED;
 }
 
+/* Is it known by its index, beside the first one? No longer when it goes or moves away. */
+static bool is_beside(const struct net_device *first,
+		      const struct net_device *second)
+{
+	bool ret;
+
+	rcu_read_lock();
+	ret = dev_get_by_index_rcu(dev_net(first), second->ifindex) == second;
+	rcu_read_unlock();
+	return ret;
+}
+
 /*
- * Join a netdev to a second one, or part them (@second is NULL), and kick it. May sleep. Returns 0
- * or -ENOMEM.
+ * Join a netdev to a second one, or part them (@second is NULL), and kick it. May sleep. Returns 0,
+ * -ENOMEM, or -ENODEV if the second one is going: a later netdev may get its index.
  */
 int rhca_slot_set_pair(const struct net_device *first,
 		       const struct net_device *second)
 {
 	struct rhca_slot *slot;
+	int ret = 0;
 
 	mutex_lock(&rhca_slots_mutex);
 	slot = rhca_slot_get(first, false);
-	if (slot)
+	if (!slot)
+		ret = -ENOMEM;
+	else if (second && !is_beside(first, second))
+		ret = -ENODEV;
+	else
 		set_pair(slot, second);
 	mutex_unlock(&rhca_slots_mutex);
-	return slot ? 0 : -ENOMEM;
+	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_pair);
 

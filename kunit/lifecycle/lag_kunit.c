@@ -238,6 +238,19 @@ static void returns_alone(struct bench *b, u32 n)
 	EXPECT_DONE(rhca_slot_set_returns(b->ndev[n], &ports));
 }
 
+/* As if the next netdev went, or moved, after it was looked up by its name: no one has its index */
+static void joins_one_that_goes(struct bench *b, u32 n)
+{
+	struct net_device *second = b->ndev[n + 1];
+	int index = second->ifindex;
+
+	rtnl_lock();
+	second->ifindex = INT_MAX;
+	KUNIT_EXPECT_EQ(b->test, -ENODEV, rhca_slot_set_pair(b->ndev[n], second));
+	second->ifindex = index;
+	rtnl_unlock();
+}
+
 /* Once, with their old names and the LAG's partitions */
 static void members_return(struct bench *b, u32 n)
 {
@@ -397,6 +410,8 @@ static const struct course {
 		{ returns_alone, 1 }, { netdev_goes, 0 }, { returned, 1 }, { goes, 1 },
 		{ choose, 2 }, { removed, 2 }, { goes, 2 }, { flush }, { pair, 2 },
 		{ returns_alone, 2 }, { netdev_goes, 3 }, { returned, 2 }, { goes, 2 } } },
+	/* Another one may get its index */
+	{ "netdev that is being unregistered is in no pair", { { joins_one_that_goes, 0 } } },
 	/* As if it existed: its other netdev would have no device as long as the LAG */
 	{ "device of several ports that returns is in no pair", {
 		{ choose, 0 }, { removed, 0 }, { goes, 0 }, { choose, 2 }, { removed, 2 },
