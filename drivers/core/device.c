@@ -153,7 +153,7 @@ static int init_port(struct rhca_dev *dev, u32 i,
 	ret = spec->net && !net_eq(port->net, spec->net) ? -ENODEV :
 	      rhca_pkeys_init(port, spec->pkeys[i]);
 	if (ret) {
-		rhca_port_release_netdev(port);
+		rhca_port_release_netdev(port, NULL);
 		return ret;
 	}
 	rhca_gid_watch_init(port);
@@ -172,7 +172,7 @@ static void exit_ports(struct rhca_dev *dev, u32 num)
 	while (num) {
 		port = &dev->ports[--num];
 		rhca_gid_watch_exit(port);
-		rhca_port_release_netdev(port);
+		rhca_port_release_netdev(port, NULL);
 		rhca_pkeys_exit(port);
 	}
 }
@@ -362,18 +362,15 @@ bool rhca_dev_netdevs_stay(const struct rhca_dev *dev)
 }
 
 /*
- * Drop the references to the netdevs. The backend closes its sockets first, so they are closed when
- * the unregistration of a netdev completes. May sleep; RTNL may be held.
+ * Drop the references to the netdevs. The backend closes its sockets first, when no packet uses the
+ * port any more, so they are closed when the unregistration of a netdev completes. May sleep; RTNL
+ * may be held.
  */
 void rhca_dev_release_netdevs(struct rhca_dev *dev)
 {
-	struct rhca_port *port;
 	u32 i;
 
-	for (i = 0; i < dev->num_ports; i++) {
-		port = &dev->ports[i];
-		if (rcu_access_pointer(port->ndev) && dev->backend->port_quiesce)
-			dev->backend->port_quiesce(port);
-		rhca_port_release_netdev(port);
-	}
+	for (i = 0; i < dev->num_ports; i++)
+		rhca_port_release_netdev(&dev->ports[i],
+					 dev->backend->port_quiesce);
 }

@@ -6,6 +6,7 @@
 
 #include "sw/backend.h"
 #include "sw/verbs/qp/ah.h"
+#include "sw/verbs/qp/path.h"
 #include "sw/verbs/counters.h"
 #include "sw/identity.h"
 #include "sw/verbs/memory/mr.h"
@@ -41,8 +42,11 @@ static int port_open(struct rhca_port *port)
 	if (!net)
 		return -ENODEV;
 	vport = kzalloc(sizeof(*vport), GFP_KERNEL);
-	if (vport)
+	if (vport) {
+		spin_lock_init(&vport->paths_lock);
+		INIT_LIST_HEAD(&vport->paths);
 		vport->transport = rhca_udp_open(net);
+	}
 	put_net(net);
 	port->private = vport;
 	return vport ? 0 : -ENOMEM;
@@ -53,6 +57,7 @@ static void port_quiesce(struct rhca_port *port)
 	struct rhca_verbs_port *vport = to_verbs_port(port);
 
 	vport->quiesced = true;
+	rhca_paths_forget_routes(vport);
 	rhca_udp_quiesce(vport->transport);
 }
 

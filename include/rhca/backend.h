@@ -83,9 +83,10 @@ struct rhca_qp_change {
  *
  * @port_open: The port's netdev is set; start to accept packets for it. On error nothing stays open
  *	and the device is not registered.
- * @port_quiesce: Optional. The port's netdev is being unregistered: stop receiving for it. At most
- *	once per @port_open. RTNL is held, so this must neither take it nor take long; @port_close
- *	follows in the background.
+ * @port_quiesce: Optional. The port's netdev is being unregistered, and no packet finds it by the
+ *	port any more: stop receiving, and keep nothing that belongs to its network namespace. At
+ *	most once per @port_open. RTNL is held, so this must neither take it nor take long;
+ *	@port_close follows in the background.
  * @port_close: Undo @port_open. No packet is looking for a port any more that can find this one.
  *	When it returns no packet of the port is being handled.
  * @port_speaks: Optional. Can the port receive packets of this RoCE version now? Without it, it can

@@ -3,9 +3,12 @@
  * What QP states allow, IBTA vol. 1, 10.3.1. Transitions through the verbs are
  * in kunit/core/device_kunit.c.
  */
+#include <net/dst_metadata.h>
+
 #include "sw/verbs/qp/qp.h"
 #include "lib/hca.h"
 #include "sw/verbs/device.h"
+#include "sw/verbs/qp/path.h"
 #include "sw/verbs/qp/qp_state.h"
 #include "sw/verbs/transport.h"
 
@@ -223,6 +226,27 @@ static void query_returns_the_current_psns(struct kunit *test)
 	expect_psns(qp, test, 0, 10);
 }
 
+/* Routes may point into the namespace of the netdev, and the QP may stay for longer */
+static void path_releases_its_routes_with_the_netdev(struct kunit *test)
+{
+	struct metadata_dst *route = metadata_dst_alloc(0, METADATA_IP_TUNNEL, GFP_KERNEL);
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &(struct test_qp_spec) {}, IB_QPS_RTS);
+	struct rhca_path *path = rcu_access_pointer(ibqp_to_verbs(qp)->path);
+
+	KUNIT_ASSERT_NOT_NULL(test, route);
+	/* As of a port with a second netdev */
+	KUNIT_EXPECT_EQ(test, dst_cache_init(&path->second_route, GFP_KERNEL), 0);
+	local_bh_disable();
+	dst_cache_set_ip4(&path->route, &route->dst, 0);
+	dst_cache_set_ip4(&path->second_route, &route->dst, 0);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, rcuref_read(&route->dst.__rcuref), 3);
+	test_netdev_leave(hca->ndev[0]);
+	KUNIT_EXPECT_EQ(test, rcuref_read(&route->dst.__rcuref), 1);
+	dst_release(&route->dst);
+}
+
 TEST_SUITE(rhca_qp_state,
 	   KUNIT_CASE_PARAM(state_allows_what_ibta_says, state_gen_params),
 	   KUNIT_CASE(all_abilities_asked_for_are_needed),
@@ -231,4 +255,5 @@ TEST_SUITE(rhca_qp_state,
 	   KUNIT_CASE(refused_change_of_access_flags_has_no_effect),
 	   KUNIT_CASE(refused_change_of_path_has_no_effect),
 	   KUNIT_CASE(reset_removes_completions),
-	   KUNIT_CASE(query_returns_the_current_psns));
+	   KUNIT_CASE(query_returns_the_current_psns),
+	   KUNIT_CASE(path_releases_its_routes_with_the_netdev));

@@ -91,8 +91,12 @@ void rhca_port_set_second(struct rhca_port *port, struct net_device *ndev)
 	port->state = port_state(port);
 }
 
-/* Release the netdevs, after a wait for packets that use them. May sleep; calls may overlap. */
-void rhca_port_release_netdev(struct rhca_port *port)
+/*
+ * Release the netdevs, after a wait for packets that use them. @quiesce: called before the
+ * references are dropped, unless NULL. May sleep; calls may overlap.
+ */
+void rhca_port_release_netdev(struct rhca_port *port,
+			      void (*quiesce)(struct rhca_port *port))
 {
 	struct net_device *ndev = unrcu_pointer(xchg(&port->ndev, NULL));
 	struct net_device *second = unrcu_pointer(xchg(&port->second, NULL));
@@ -100,6 +104,8 @@ void rhca_port_release_netdev(struct rhca_port *port)
 	if (!ndev && !second)
 		return;
 	synchronize_net();
+	if (quiesce)
+		quiesce(port);
 	netdev_put(ndev, &port->ndev_tracker);
 	netdev_put(second, &port->second_tracker);
 }

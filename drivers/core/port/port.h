@@ -11,7 +11,8 @@
 void rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
 		    struct net_device *ndev);
 void rhca_port_set_second(struct rhca_port *port, struct net_device *ndev);
-void rhca_port_release_netdev(struct rhca_port *port);
+void rhca_port_release_netdev(struct rhca_port *port,
+			      void (*quiesce)(struct rhca_port *port));
 struct net_device *rhca_port_get_netdev(struct rhca_port *port);
 struct net *rhca_port_get_net(struct rhca_port *port);
 enum ib_mtu rhca_port_mtu(struct rhca_port *port);

@@ -4,7 +4,9 @@
 #define RHCA_SW_VERBS_PORT_H
 
 #include <linux/atomic.h>
+#include <linux/list.h>
 #include <linux/rcupdate.h>
+#include <linux/spinlock.h>
 
 #include "core/port/port.h"
 
@@ -16,6 +18,8 @@ struct rhca_verbs_port {
 	atomic_long_t held_truesize;	/* of out-of-order packets held by its QPs */
 	bool quiesced;			/* the transport no longer receives for it */
 	void *transport;		/* the transport's data */
+	spinlock_t paths_lock;		/* writes to @paths */
+	struct list_head paths;		/* those from this port */
 };
 
 static inline struct rhca_verbs_port *to_verbs_port(const struct rhca_port *port)

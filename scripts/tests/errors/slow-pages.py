@@ -6,6 +6,7 @@ slow-pages.py serve FOLDER          mount a file there that cannot be read until
 slow-pages.py stuck DEVICE INDEX FILE         SENDs from regions over it ("userfaultfd": over memory
                                     of one that is not answered); then takes commands:
                                     "close" deregisters some, and answers
+slow-pages.py register DEVICE INDEX           WRITEs to itself; then registers such memory
 slow-pages.py others A INDEX_A B INDEX_B       on-demand paging: prints how long it took
 """
 
@@ -146,6 +147,17 @@ def stuck(args):
             print(f'closed {time.monotonic() - begin:.3f}', flush=True)
 
 
+def register(args):
+    """Its path has a route when the verb begins that does not return. Once a FUSE daemon has
+    read a request, its reader cannot be killed."""
+    end = verbs.End(args.device, args.index)
+    end.connect(end.info())
+    end.post_send('WRITE', [(0, 8)], remote_offset=64)
+    print('sent', *verbs.statuses(end.wait()), flush=True)
+    verbs.MR(end.pd, SIZE, 0, address=watched_memory())
+    print('registered', flush=True)
+
+
 # --- others ---------------------------------------------------------------------------
 
 def others(args):
@@ -172,10 +184,11 @@ def main():
     what = parser.add_subparsers(dest='what')
     one = what.add_parser('serve')
     one.add_argument('folder')
-    one = what.add_parser('stuck')
-    one.add_argument('device')
-    one.add_argument('index', type=int)
-    one.add_argument('file')
+    for name in 'stuck', 'register':
+        one = what.add_parser(name)
+        one.add_argument('device')
+        one.add_argument('index', type=int)
+    what.choices['stuck'].add_argument('file')
     one = what.add_parser('others')
     one.add_argument('a')
     one.add_argument('index_a', type=int)
@@ -185,7 +198,7 @@ def main():
     if args.what == 'serve':
         serve(args.folder)
     else:
-        {'stuck': stuck, 'others': others}[args.what](args)
+        {'stuck': stuck, 'register': register, 'others': others}[args.what](args)
 
 
 main()

@@ -6,7 +6,8 @@
 #
 # Page faults that block because the server of the pages, a FUSE daemon or the reader of a
 # userfaultfd, does not answer: on-demand paging of other processes continues, and removing an
-# object, the process, the device or the module does not wait for them. See slow-pages.py.
+# object, the process, the device or the module does not wait for them. A registration does; the
+# network namespace may end before it. See slow-pages.py.
 #
 #   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)
 
@@ -78,6 +79,40 @@ for from in "$WORK/slow/file" userfaultfd; do
 	soon "$by: kill -9" end_stuck
 	soon "$by: its objects are gone" busywait 60 no_objects "$DEV_A"
 done
+
+: "a namespace that ends during a registration, before the QP whose path has a route there"
+end_namespace() { # end_namespace NS NETDEV: until NETDEV, the peer of one there, is gone
+	ip netns del "$1"
+	wait_check 60 "a namespace ends" not_there "$2"
+}
+not_there() { ! ip -n "$NS_B" link show "$1"; }
+outlive_namespace() {
+	local holder
+
+	$PYTHON "$HERE/slow-pages.py" register "$DEV_A" "$(gid_index "$DEV_A" v2 $IP6_A)" > "$WORK/register" 2>&1 &
+	holder=$!
+	busywait 120 grep -q '^sent 0' "$WORK/register" || { cat "$WORK/register"; die "nothing was sent"; }
+	busywait 60 grep -qE '\) [DZ] ' /proc/$holder/stat
+	# Linux 6.1 does not wait for a userfaultfd here
+	if grep 'Bad address' "$WORK/register"; then say "no registration that waits: not tried"; return; fi
+	end_namespace "$NS_A" "$IF_B"
+	# The kernel frees a namespace with the next one
+	for _ in 1 2; do
+		ip netns add "rhca-x-$$"
+		ip -n "$NS_B" link add "vx$$" type veth peer name "vy$$" netns "rhca-x-$$"
+		end_namespace "rhca-x-$$" "vx$$"
+	done
+	check "the registration still waits" "sent 0" "$(< "$WORK/register")"
+	check_ok "and so does the device" test -e "$IB/$DEV_A"
+	kill -9 $holder
+	wait $holder 2> /dev/null
+	wait_check 60 "the device is removed with the process" test ! -e "$IB/$DEV_A"
+}
+outlive_namespace
+teardown_pair
+setup_wire 9000
+add_links
+ia=$(gid_index "$DEV_A" v2 $IP4_A)
 
 begin_stuck "$WORK/slow/file"
 soon "rdma link del" rdma link del "$DEV_A"

@@ -10,11 +10,13 @@
 #include "core/port/address.h"
 
 struct rhca_verbs_dev;
+struct rhca_verbs_port;
 
 /* A path to one destination. Immutable once published */
 struct rhca_path {
 	refcount_t refs;		/* an address handle, a QP, a posted datagram */
 	struct rcu_head rcu;		/* readers find it through RCU pointers */
+	struct list_head entry;		/* in the port's list */
 	struct ib_pd *pd;		/* of the address handle; no other domain may use it */
 	struct rhca_address address;	/* the destination */
 	struct dst_cache route;		/* IP route of RoCE v2, per CPU; bottom halves off */
@@ -24,6 +26,7 @@ struct rhca_path {
 struct rhca_path *rhca_path_create(const struct rhca_address *address,
 				   struct ib_pd *pd, gfp_t gfp);
 void rhca_path_put(struct rhca_path *path);
+void rhca_paths_forget_routes(struct rhca_verbs_port *vport);
 struct rhca_path *rhca_path_get_number(struct rhca_verbs_dev *dev,
 				       struct ib_pd *pd, u32 number);
 
