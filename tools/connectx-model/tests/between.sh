@@ -16,6 +16,7 @@
 wanted="${*:-ours-intree ours-software intree-software}"
 library=$(realpath "$(dirname "$0")/guest-lib.sh")
 drivers=/sys/bus/auxiliary/drivers
+driver=roce_hca_mlx5	# of a, the client
 address_a=10.7.0.1
 address_b=10.7.0.2
 
@@ -95,7 +96,7 @@ in_tree_in_a() {
 }
 
 has_in_tree() {
-	[ "$(new_device | wc -l)" = 1 ] && driver=mlx5_ib has_rdma
+	[ "$(new_device | wc -l)" = 1 ] && has_rdma
 }
 
 # both NAME SERVER CLIENT: in b and in a
@@ -138,7 +139,8 @@ performance() {
 	local a="-d $rdma_a -x $gid_a -F -m 1024" b="-d $rdma_b -x $gid_b -F -m 1024" op
 
 	for op in write send; do
-		both $op "ib_${op}_bw $b -n 10 -s 65536" "ib_${op}_bw $a -n 10 -s 65536 $address_b"
+		both $op "ib_${op}_bw $b -n 10 -s 65536" \
+			"ib_${op}_bw $a -n 10 -s 65536 $(client_of $op) $address_b"
 	done
 	both read "ib_read_bw $b $few_reads -n 10 -s 65536" \
 		"ib_read_bw $a $few_reads -n 10 -s 65536 $address_b"
@@ -146,7 +148,7 @@ performance() {
 	both write-uc "ib_write_bw $b -c UC -n 10 -s 16384" \
 		"ib_write_bw $a -c UC -n 10 -s 16384 $address_b"
 	both send-ud "ib_send_bw $b -c UD -n 50 -s 1024" \
-		"ib_send_bw $a -c UD -n 50 -s 1024 $address_b"
+		"ib_send_bw $a -c UD -n 50 -s 1024 $(client_of send) $address_b"
 	both fetch-add "ib_atomic_bw $b $few_reads -n 20" \
 		"ib_atomic_bw $a $few_reads -n 20 $address_b"
 	both compare-swap "ib_atomic_lat -A CMP_AND_SWAP $b $few_reads -n 20" \
@@ -190,6 +192,7 @@ pairing=ours-software
 check $pairing-devices software_in_b
 everything
 pairing=intree-software
+driver=mlx5_ib
 check $pairing-devices in_tree_in_a
 everything
 finish

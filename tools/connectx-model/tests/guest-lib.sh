@@ -167,6 +167,12 @@ bring_up_rxe() {
 	address=$1
 }
 
+# client_of OPERATION: an option for perftest. The client of ib_send_bw destroys a completion queue
+# of its own only with events; otherwise mlx5_ib destroys the UAR first, which the model refuses.
+client_of() {
+	[ "$1" != send ] || [ "$driver" != mlx5_ib ] || printf %s -e
+}
+
 # pair NAME SERVER CLIENT: both in this guest; the client is repeated until the server listens
 pair() {
 	local name=$1 server status=0

@@ -96,7 +96,7 @@ both udaddy "udaddy -b 10.7.0.2" "udaddy -s 10.7.0.2"
 both write-uc "ib_write_bw $perf_b -c UC -n 20 -s 16384" \
 	"ib_write_bw $perf_a -c UC -n 20 -s 16384 10.7.0.2"
 both send-ud "ib_send_bw $perf_b -c UD -n 50 -s 1024" \
-	"ib_send_bw $perf_a -c UD -n 50 -s 1024 10.7.0.2"
+	"ib_send_bw $perf_a -c UD -n 50 -s 1024 $(client_of send) 10.7.0.2"
 if [ -e "$RHCA_SHARE/pcap" ]; then
 	both traffic-class "ib_write_bw $perf_b -n 10 -s 4096 --tclass=104" \
 		"ib_write_bw $perf_a -n 10 -s 4096 --tclass=104 10.7.0.2"

@@ -46,7 +46,8 @@ operations="/usr/bin/python3 $(dirname "$0")/operations.py --reliable $rdma $gid
 pair operations "$operations" "$operations localhost"
 pair rping-verify "rping -s -a $address -C 20 -v -V" "rping -c -a $address -C 20 -v -V"
 for op in write read send; do
-	pair "$op" "ib_${op}_bw $perf -n 20 -s 65536" "ib_${op}_bw $perf -n 20 -s 65536 localhost"
+	pair "$op" "ib_${op}_bw $perf -n 20 -s 65536" \
+		"ib_${op}_bw $perf -n 20 -s 65536 $(client_of $op) localhost"
 done
 pair atomic "ib_atomic_bw $perf -n 200" "ib_atomic_bw $perf -n 200 localhost"
 check saw-losses saw_losses

@@ -73,7 +73,7 @@ pair udaddy "udaddy" "udaddy -s $address"
 perf="-d $rdma -x $gid -F"
 for op in write read send; do
 	pair "$op-1MiB" "ib_${op}_bw $perf -n 5 -s 1048576" \
-		"ib_${op}_bw $perf -n 5 -s 1048576 localhost"
+		"ib_${op}_bw $perf -n 5 -s 1048576 $(client_of $op) localhost"
 done
 pair fetch-add "ib_atomic_bw $perf -n 50" "ib_atomic_bw $perf -n 50 localhost"
 pair compare-swap "ib_atomic_lat -A CMP_AND_SWAP $perf -n 50" \

@@ -67,7 +67,8 @@ fi
 patience=20 across multicast "mckey -m 239.7.7.7 -b $peer" to_group
 across rping "rping -s -a $peer -C 20 -v" "rping -c -a $peer -C 20 -v"
 for op in write read send; do
-	across "$op" "ib_${op}_bw $perf -n 20 -s 65536" "ib_${op}_bw $perf -n 20 -s 65536 $peer"
+	across "$op" "ib_${op}_bw $perf -n 20 -s 65536" \
+		"ib_${op}_bw $perf -n 20 -s 65536 $(client_of $op) $peer"
 done
 # Streams between kernels. Without RDMA SMC silently uses TCP.
 smc=$work/smc-bytes

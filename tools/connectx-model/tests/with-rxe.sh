@@ -35,7 +35,7 @@ operations() {
 
 	for op in write send; do
 		across "$op$1" "ib_${op}_bw $perf -n 10 -s 16384" \
-			"ib_${op}_bw $perf -n 10 -s 16384 $peer"
+			"ib_${op}_bw $perf -n 10 -s 16384 $(client_of $op) $peer"
 	done
 	across "read$1" "ib_read_bw $perf $few_reads -n 10 -s 16384" \
 		"ib_read_bw $perf $few_reads -n 10 -s 16384 $peer"
