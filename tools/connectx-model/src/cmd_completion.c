@@ -103,9 +103,21 @@ static void cq_layout(struct command *cmd, const u8 *c, struct ring_layout *layo
 	};
 }
 
+static enum command_status set_up_entries(struct command *cmd, const struct cq *cq,
+					  struct ring *ring, const struct ring_layout *layout)
+{
+	if (!ring_init(ring, layout))
+		return command_fail(cmd, STATUS_BAD_INPUT_LEN, SYND_PAS);
+	if (!(ring->offset % cq->cqe_bytes))
+		return STATUS_OK;
+	ring_free(ring);
+	return command_fail(cmd, STATUS_BAD_PARAM, SYND_CQ_OFFSET);
+}
+
 static enum command_status add_cq(struct command *cmd, struct cq *cq)
 {
 	const u8 *c = AT(create_cq_in, cmd->in, cq_context);
+	enum command_status status;
 	struct ring_layout layout;
 
 	cq_layout(cmd, c, &layout);
@@ -119,9 +131,8 @@ static enum command_status add_cq(struct command *cmd, struct cq *cq)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_UAR);
 	if (cq->doorbell % 8)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_DOORBELL);
-	if (!ring_init(&cq->ring, &layout))
-		return command_fail(cmd, STATUS_BAD_INPUT_LEN, SYND_PAS);
-	return command_add(cmd, OBJ_CQ, &cq->object);
+	status = set_up_entries(cmd, cq, &cq->ring, &layout);
+	return status ? status : command_add(cmd, OBJ_CQ, &cq->object);
 }
 
 enum command_status command_create_cq(struct command *cmd)
@@ -175,6 +186,7 @@ enum command_status command_query_cq(struct command *cmd)
 static enum command_status resize(struct command *cmd, struct cq *cq, u32 select)
 {
 	const u8 *c = AT(modify_cq_in, cmd->in, cq_context);
+	enum command_status status;
 	struct ring_layout layout;
 	struct ring ring;
 
@@ -186,10 +198,10 @@ static enum command_status resize(struct command *cmd, struct cq *cq, u32 select
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_QUEUE_SIZE);
 	if (cq_outstanding(cq) >> GET(cqc, c, log_cq_size))
 		return command_fail(cmd, STATUS_BAD_SIZE, SYND_CQ_ENTRIES);
-	if (!ring_init(&ring, &layout))
-		return command_fail(cmd, STATUS_BAD_INPUT_LEN, SYND_PAS);
-	cq_resize(cq, &ring, GET(cqc, c, log_cq_size));
-	return STATUS_OK;
+	status = set_up_entries(cmd, cq, &ring, &layout);
+	if (!status)
+		cq_resize(cq, &ring, GET(cqc, c, log_cq_size));
+	return status;
 }
 
 enum command_status command_modify_cq(struct command *cmd)

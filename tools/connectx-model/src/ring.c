@@ -41,6 +41,8 @@ void *ring_at(struct dma *dma, const struct ring *ring, u32 at, u32 bytes)
 	if (page >= ring->pages)
 		return NULL;
 	where &= (1ull << ring->page_shift) - 1;
+	if (bytes > (1ull << ring->page_shift) - where)
+		return NULL;
 	return dma_at(dma, ring->page[page] + where, bytes);
 }
 

@@ -27,7 +27,7 @@ void ring_free(struct ring *ring);
 bool ring_read(struct dma *dma, const struct ring *ring, u32 at, void *to, u32 bytes);
 bool ring_write(struct dma *dma, const struct ring *ring, u32 at, const void *from, u32 bytes);
 
-/* Host address of a range that does not cross a page, or NULL. */
+/* Host address of a range, or NULL if it crosses a page or is not in the queue. */
 void *ring_at(struct dma *dma, const struct ring *ring, u32 at, u32 bytes);
 
 #endif

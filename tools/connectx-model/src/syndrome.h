@@ -34,6 +34,7 @@
 	X(SYND_QUEUE_SIZE,	"queue size or stride above the capability") \
 	X(SYND_CQ_ENTRIES,	"more completions outstanding than the new size holds") \
 	X(SYND_PAS,		"fewer page addresses than the queue needs") \
+	X(SYND_CQ_OFFSET,	"completions would cross the ends of pages") \
 	X(SYND_DOORBELL,	"doorbell record address is not aligned") \
 	X(SYND_QP_TYPE,		"queue pair service type not modelled") \
 	X(SYND_QP_STATE,	"transition not allowed from this state") \

@@ -80,12 +80,17 @@ def uars_in_use(guest):
         ('destroy_eq', {'eq_number': eq}), ('dealloc_uar', {'uar': uars[0]}))], [g.OK] * 4)
 
 
-def resize(guest, cq, select, long_entries):
+def two_pages(guest):
+    return b''.join(guest.page().to_bytes(8, 'big') for _ in range(2))
+
+
+def resize(guest, cq, select, long_entries, offset=0):
     data = bytearray(layouts.build('modify_cq_in', {
-        'cqn': cq, 'cq_context.log_cq_size': 5, 'cq_context.cqe_sz': long_entries}))
+        'cqn': cq, 'cq_context.log_cq_size': 5, 'cq_context.cqe_sz': long_entries,
+        'cq_context.page_offset': offset}))
     data[0:8] = layouts.opcodes['modify_cq'].to_bytes(2, 'big') + bytes(5) + b'\1'
     data[12:16] = select.to_bytes(4, 'big')
-    return guest.command(bytes(data) + guest.page().to_bytes(8, 'big'))[1]
+    return guest.command(bytes(data) + two_pages(guest))[1]
 
 
 def resized(guest):
@@ -94,6 +99,19 @@ def resized(guest):
     for select, long_entries, wanted in ((7, 0, g.OK), (1, 0, g.BAD_PARAM), (7, 1, g.BAD_PARAM)):
         expect('resize-%d-%d' % (select, long_entries), resize(guest, cq, select, long_entries),
                wanted)
+
+
+def long_completions(guest):
+    """One of 128 bytes does not cross the end of a page."""
+    eq, _, uars = queue(guest)
+    fields = {'cq_context.' + name: value for name, value in {
+        'cqe_sz': 1, 'log_cq_size': 5, 'uar_page': uars[1], 'c_eqn_or_apu_element': eq}.items()}
+    expect('long-completions-at-64', guest.status('create_cq', {
+        **fields, 'cq_context.page_offset': 1}, rest=two_pages(guest)), g.BAD_PARAM)
+    cq = guest.create('create_cq', 'cqn', {**fields, 'cq_context.page_offset': 2},
+                      rest=two_pages(guest))
+    expect('long-completions-moved', [resize(guest, cq, 7, 1, offset) for offset in (1, 2)],
+           [g.BAD_PARAM, g.OK])
 
 
 def op_mods(guest):
@@ -479,8 +497,8 @@ def strict(program):
 def main():
     program = sys.argv[1]
     model = Model(program, '')
-    for cases in (life_cycle, delivery, handles, uars_in_use, resized, op_mods, flow_tables, limits,
-                  congestion, one_port_has_no_lag):
+    for cases in (life_cycle, delivery, handles, uars_in_use, resized, long_completions, op_mods,
+                  flow_tables, limits, congestion, one_port_has_no_lag):
         cases(model.guests[0])
     hang(model)
     refused_on_demand(model)
