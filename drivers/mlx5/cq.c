@@ -75,7 +75,8 @@ static int pin_cq(struct rhca_mlx5_cq *cq, struct ib_udata *udata,
 	if (cmd.flags != MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX ||
 	    cmd.cqe_comp_en || cmd.reserved0 || cmd.reserved1)
 		return -EOPNOTSUPP;
-	if (cmd.cqe_size != 64 && cmd.cqe_size != 128)
+	if ((cmd.cqe_size != 64 && cmd.cqe_size != 128) ||
+	    !IS_ALIGNED(cmd.buf_addr, cmd.cqe_size))
 		return -EINVAL;
 	queue.address = cmd.buf_addr;
 	queue.bytes = (size_t)cmd.cqe_size << spec->log_entries;
@@ -263,7 +264,8 @@ static int pin_new_entries(struct rhca_mlx5_cq *cq, struct ib_udata *udata,
 				     offsetofend(typeof(cmd), cqe_size));
 	if (ret)
 		return ret;
-	if (cmd.cqe_size != cq->entry_bytes || cmd.reserved0 || cmd.reserved1)
+	if (cmd.cqe_size != cq->entry_bytes || cmd.reserved0 || cmd.reserved1 ||
+	    !IS_ALIGNED(cmd.buf_addr, cmd.cqe_size))
 		return -EINVAL;
 	queue.address = cmd.buf_addr;
 	queue.bytes = (size_t)cmd.cqe_size << spec->log_entries;
