@@ -98,7 +98,8 @@ class Model:
         arguments = [program, '--once', '--control', self.control_path, *options]
         for path, settings in zip(self.paths, adapters):
             arguments += ['--device', ','.join(filter(None, (path, settings)))]
-        self.process = subprocess.Popen(arguments, stderr=subprocess.DEVNULL)
+        self.log = tempfile.TemporaryFile('w+')
+        self.process = subprocess.Popen(arguments, stderr=self.log)
         while not os.path.exists(self.paths[-1]):
             if self.process.poll() is not None:
                 raise OSError('the model ended with status %d' % self.process.returncode)
@@ -110,10 +111,14 @@ class Model:
             control.sendall(json.dumps(request).encode() + b'\n')
             return json.loads(control.makefile().readline())
 
-    def end(self):
+    def end(self, wanted=0):
         for guest in self.guests:
             guest.sock.close()
-        return self.process.wait(60)
+        status = self.process.wait(60)
+        expect('model-ended', status, wanted)
+        if status != wanted:
+            self.log.seek(0)
+            print(self.log.read())
 
 
 class Guest:
