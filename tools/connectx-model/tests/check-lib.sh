@@ -169,18 +169,18 @@ no_violations() { # no_violations NAME [ALLOWED-PATTERN]
 
 # Remarks of tshark on the RoCE packets of a capture, one per line. (A TTL of 1 is requested by
 # ibv_ud_pingpong, and is the default of multicast.) Random data must not be taken for these
-# protocols, which tshark detects heuristically.
+# protocols, which tshark detects heuristically. Fails if tshark does.
 remarks() { # remarks CAPTURE
 	local dissect=(tshark -r "$1" -o udp.ignore_ipv6_zero_checksum:TRUE)
-	local guess
+	local guess found
 
 	for guess in rpcordma smb_direct lnet; do
 		dissect+=(--disable-protocol "$guess")
 	done
-	"${dissect[@]}" -Y '_ws.malformed || _ws.short' 2> /dev/null
-	"${dissect[@]}" -Y 'infiniband && _ws.expert' \
-		-T fields -E aggregator='|' -e _ws.expert.message 2> /dev/null |
-		tr '|' '\n' | grep -v '^"Time To Live" only 1$' | sort | uniq -c
+	"${dissect[@]}" -Y '_ws.malformed || _ws.short' 2> /dev/null || return
+	found=$("${dissect[@]}" -Y 'infiniband && _ws.expert' \
+		-T fields -E aggregator='|' -e _ws.expert.message 2> /dev/null) || return
+	tr '|' '\n' <<< "$found" | grep -v -e '^"Time To Live" only 1$' -e '^$' | sort | uniq -c
 }
 
 # The capture of a wire: every ICRC and length is right, and tshark has no remarks.
@@ -193,7 +193,7 @@ capture_good() { # capture_good NAME LEAST-PACKETS
 	count=$(/usr/bin/python3 "$tree/scripts/tests/lib/check-icrc.py" "$capture" --scapy |
 		tee /dev/stderr | sed -n 's/.*: \([0-9]*\) RoCE packets.* 0 wrong$/\1/p')
 	[ "${count:-0}" -ge "$2" ] || return 1
-	found=$(remarks "$capture")
+	found=$(remarks "$capture") || return 1
 	echo "$found"
 	[ -z "$found" ]
 }
