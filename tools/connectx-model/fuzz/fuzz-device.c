@@ -23,6 +23,7 @@
 #define TIR_NUMBER	4
 #define MAX_STEPS	64
 #define MAX_COMMAND	8192u
+#define SLOW_FLUSH_NS	1000000u
 #define INLINE_BYTES	16u	/* of a command in its entry, present even if it is shorter */
 
 static u8 *memory;
@@ -403,9 +404,18 @@ static void any_ethernet(struct device *dev, struct input *in)
 	receive_frame(dev, frame, bytes, 0);
 }
 
+/* Some timers expire; failed QPs flush their requests one by one from now on, or at once. */
+static void any_time(struct device *dev, struct input *in)
+{
+	u16 what = take16(in);
+
+	dev->flush_ns = what & 0x100 ? SLOW_FLUSH_NS : 0;
+	timers_expire(what & 0xf);
+}
+
 static void (*const actions[])(struct device *, struct input *) = {
 	any_command, any_bar_write, any_memory, any_send, any_frame, any_ethernet,
-	any_ethernet_send,
+	any_ethernet_send, any_time,
 };
 
 static bool any_work(struct device *dev)
@@ -433,6 +443,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			;
 	}
 	device_reset(dev);
+	dev->flush_ns = 0;
 	do {
 		port_work(&dev->port);
 		port_work(&partner.port);

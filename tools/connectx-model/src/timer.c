@@ -41,15 +41,27 @@ static struct timer *earliest(void)
 	return list_empty(&timers) ? NULL : list_first(&timers, struct timer, link);
 }
 
+static void expire(struct timer *timer)
+{
+	timer_cancel(timer);
+	timer->expired(timer);
+}
+
 void timers_run(void)
 {
 	struct timer *timer;
 	u64 now = now_ns();
 
-	while ((timer = earliest()) != NULL && timer->at_ns <= now) {
-		timer_cancel(timer);
-		timer->expired(timer);
-	}
+	while ((timer = earliest()) != NULL && timer->at_ns <= now)
+		expire(timer);
+}
+
+void timers_expire(u32 most)
+{
+	struct timer *timer;
+
+	while (most-- && (timer = earliest()) != NULL)
+		expire(timer);
 }
 
 int64_t timers_wait_ns(void)

@@ -16,6 +16,7 @@ void timer_set(struct timer *timer, u64 at_ns);
 void timer_cancel(struct timer *timer);
 
 void timers_run(void);	/* those that are due */
+void timers_expire(u32 most);	/* the next ones, due or not */
 int64_t timers_wait_ns(void);	/* until the next one is due, or -1 */
 
 #endif
