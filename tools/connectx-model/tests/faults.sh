@@ -76,10 +76,15 @@ unplug_under_traffic() {
 	device=$(readlink -f "/sys/class/infiniband/$rdma/device")
 	timeout 60 ib_write_bw -d "$rdma" -x "$gid" -F -D 40 -s 65536 &
 	server=$!
-	sleep 2
-	timeout 60 ib_write_bw -d "$rdma" -x "$gid" -F -D 40 -s 65536 localhost &
-	client=$!
-	sleep 4
+	# The server may need some time to listen
+	for _ in 1 2 3 4 5; do
+		sleep 2
+		timeout 60 ib_write_bw -d "$rdma" -x "$gid" -F -D 40 -s 65536 localhost &
+		client=$!
+		sleep 4
+		! kill -0 $client || break
+	done
+	kill -0 $server && kill -0 $client || status=1
 	control '{"cmd":"unplug"}'
 	timeout 100 sh -c "echo 1 > $device/remove" || status=1
 	kill $server $client 2> /dev/null
