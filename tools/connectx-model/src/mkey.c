@@ -247,7 +247,7 @@ static bool visit_atomic(struct device *dev, const struct stretch *stretch, void
 {
 	u64 **target = context;
 
-	if (stretch->null || stretch->bytes != sizeof(u64))
+	if (stretch->null || stretch->bytes != sizeof(u64) || stretch->address % sizeof(u64))
 		return false;
 	*target = dma_at(&dev->dma, stretch->address, sizeof(u64));
 	return *target != NULL;

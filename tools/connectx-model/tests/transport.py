@@ -25,6 +25,7 @@ REQUEST_ERROR, RETRY_EXCEEDED = 13, 0x15
 PATIENCE_S = 60
 LENGTH = 1
 FLUSHED = 5
+REMOTE_ACCESS = 0x13
 SQ_DRAINED, EVENT_BYTES = 3, 64
 IN_RTS, IN_SQD = 3, 7
 
@@ -208,17 +209,21 @@ def atomics_over(program, name, **faults):
     model.end()
 
 
+def next_completion(connection):
+    end, result = time.monotonic() + PATIENCE_S, None
+    while result is None and time.monotonic() < end:
+        time.sleep(0.001)
+        result = connection.poll()
+    return result
+
+
 def all_lost(program):
     """Only the model's own timer wakes it."""
     model = Model(program, '')
     connection = Connection(model.guests[0])
     model.control(cmd='impair', loss_ppm=1000000)
     connection.post_read()
-    end, result = time.monotonic() + PATIENCE_S, None
-    while result is None and time.monotonic() < end:
-        time.sleep(0.01)
-        result = connection.poll()
-    expect('all-lost', result, (REQUEST_ERROR, RETRY_EXCEEDED))
+    expect('all-lost', next_completion(connection), (REQUEST_ERROR, RETRY_EXCEEDED))
     model.end()
 
 
@@ -355,6 +360,27 @@ def options_of_services(program):
     model.end()
 
 
+LIST = 2        # an access mode
+
+
+def atomic_at(program):
+    """An aligned address that a key translates to another one."""
+    for name, offset, wanted in (('aligned', 8, (0, 0)),
+                                 ('not-aligned', 4, (REQUEST_ERROR, REMOTE_ACCESS))):
+        model = Model(program, '')
+        guest, connection = model.guests[0], Connection(model.guests[0])
+        key = guest.create('create_mkey', 'mkey_index', {
+            'translations_octword_actual_size': 1, **{
+                'memory_key_mkey_entry.' + field: value for field, value in {
+                    **{right: 1 for right in RIGHTS}, 'access_mode_1_0': LIST, 'qpn': ANY_QPN,
+                    'pd': connection.pd, 'len': 64, 'translations_octword_size': 4}.items()}},
+            rest=struct.pack('>IIQ', 64, connection.key, connection.source + offset)) << 8
+        connection.post(FETCH_ADD, struct.pack('>QIIQQIIQ', 0, key, 0, 1, 0, 8, connection.key,
+                                               connection.target))
+        expect('atomic-' + name, next_completion(connection), wanted)
+        model.end()
+
+
 NO_SET, TOO_MANY_READS, TOO_LONG = 99, 5, 31
 XRC, OF_SHARED = 3, 1
 
@@ -399,10 +425,7 @@ def lengths(program):
     model = Model(program, '')
     connection = Connection(model.guests[0])
     connection.post_read(0)
-    end, result = time.monotonic() + PATIENCE_S, None
-    while result is None and time.monotonic() < end:
-        result = connection.poll()
-    expect('read-of-no-length', result, (REQUEST_ERROR, LENGTH))
+    expect('read-of-no-length', next_completion(connection), (REQUEST_ERROR, LENGTH))
     model.end()
 
 
@@ -430,10 +453,7 @@ def vectors(program):
         model = Model(program, '')
         connection = Datagrams(model.guests[0])
         connection.post_send(flags)
-        end, result = time.monotonic() + PATIENCE_S, None
-        while result is None and time.monotonic() < end:
-            result = connection.poll()
-        expect('vector-' + name, result, (0, 0))
+        expect('vector-' + name, next_completion(connection), (0, 0))
         model.end()
 
 
@@ -594,9 +614,7 @@ class KeyChanges(Connection):
     def change(self, **request):
         """The syndrome of such a request; the queue is reset if it was refused."""
         self.request(**request)
-        end, result = time.monotonic() + PATIENCE_S, None
-        while result is None and time.monotonic() < end:
-            result = self.poll()
+        result = next_completion(self)
         if result and result[1]:
             self.begin_anew()
         return result[1] if result else 'no completion'
@@ -658,6 +676,7 @@ def lost_key_change(program):
 def main():
     program = sys.argv[1]
     counted(program)
+    atomic_at(program)
     key_changes(program)
     lost_key_change(program)
     data_in_completions(program)
