@@ -8,6 +8,7 @@
 
 #define COUNTER_MASK	0xffffffu
 #define ARM_SOLICITED	(1u << 24)	/* in the first word of a CQ doorbell */
+#define ARM_EVENTS(word)	((word) >> 28 & 3)
 #define CQ_ERROR_OVERRUN	1
 #define NS_PER_US	1000ull
 
@@ -22,6 +23,7 @@ static void notify(struct cq *cq)
 
 	timer_cancel(&cq->moderation);
 	cq->arm = CQ_NOT_ARMED;
+	cq->events++;
 	cq->since_event = 0;
 	put_be32(data + 24, cq->object.id);
 	cq->dev->counters.work.completion_events++;
@@ -144,6 +146,9 @@ void cq_doorbell(struct device *dev, u32 uar, u32 word, u32 cqn)
 		return;
 	}
 	dev->counters.work.arms++;
+	/* The driver had not seen the last event, and arms again when it has. */
+	if (ARM_EVENTS(word) != (cq->events & 3))
+		return;
 	cq->arm = word & ARM_SOLICITED ? CQ_ARMED_SOLICITED : CQ_ARMED_ANY;
 	if (cq->arm == CQ_ARMED_ANY)
 		waiting = (cq->produced & COUNTER_MASK) != consumed;

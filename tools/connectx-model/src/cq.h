@@ -62,6 +62,7 @@ struct cq {
 	u32 produced;
 	u32 last_solicited;		/* produced counter after the last solicited entry */
 	enum cq_arm arm;
+	u32 events;			/* raised so far; an arm has their number, modulo 4 */
 	u32 period_us;
 	u32 max_count;
 	u32 since_event;

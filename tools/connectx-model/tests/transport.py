@@ -25,7 +25,7 @@ REQUEST_ERROR, RETRY_EXCEEDED = 13, 0x15
 PATIENCE_S = 60
 LENGTH = 1
 FLUSHED = 5
-REMOTE_ACCESS = 0x13
+REMOTE_ACCESS, ARM = 0x13, 0x20
 SQ_DRAINED, EVENT_BYTES = 3, 64
 IN_RTS, IN_SQD = 3, 7
 
@@ -360,6 +360,22 @@ def options_of_services(program):
     model.end()
 
 
+def armed(program):
+    """A driver that has not seen the last event cannot request the next one."""
+    model = Model(program, '')
+    connection = Connection(model.guests[0])
+
+    def events(seen):
+        connection.guest.bar_write(connection.uar * 4096 + ARM, seen << 60 | connection.cq, 8)
+        return model.control(cmd='counters')['completion_events']
+    connection.post_read()
+    completed(connection, 1)
+    for name, seen, wanted in (('first', 0, 1), ('too-early', 0, 1), ('second', 1, 2),
+                               ('too-early-again', 1, 2)):
+        expect('armed-' + name, events(seen), wanted)
+    model.end()
+
+
 LIST = 2        # an access mode
 
 
@@ -676,6 +692,7 @@ def lost_key_change(program):
 def main():
     program = sys.argv[1]
     counted(program)
+    armed(program)
     atomic_at(program)
     key_changes(program)
     lost_key_change(program)
