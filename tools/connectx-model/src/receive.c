@@ -24,13 +24,17 @@ static void to_group(struct device *dev, const struct roce_packet *packet)
 	}
 }
 
-/* Service and opcode must match, and a connected QP accepts packets of its peer only. */
+/*
+ * Service and opcode must match, and a connected QP accepts packets of its peer only. That for keys
+ * has no peer.
+ */
 static bool for_this_qp(const struct qp *qp, const struct roce_packet *packet)
 {
 	bool connected = qp->service == SERVICE_RC || qp->service == SERVICE_UC ||
 			 qp->service == SERVICE_XRC;
 
-	if ((packet->bth.opcode & 0xe0) != qp_transport(qp))
+	if (qp->service == SERVICE_REG_UMR ||
+	    (packet->bth.opcode & 0xe0) != qp_transport(qp))
 		return false;
 	return !connected || !memcmp(packet->route.source_gid, qp->route.dest_gid, GID_BYTES);
 }

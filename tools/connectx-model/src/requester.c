@@ -381,9 +381,10 @@ static void start(struct qp *qp, struct send_op *op)
 		r->reads++;
 }
 
+/* Of an op that involves a peer. */
 static bool unsupported(const struct qp *qp, const struct send_op *op)
 {
-	if (op->opcode == 0xff)
+	if (op->opcode == 0xff || qp->service == SERVICE_REG_UMR)
 		return true;
 	if (qp->service == SERVICE_UC)
 		return send_op_is_read(op) || send_op_is_atomic(op) ||

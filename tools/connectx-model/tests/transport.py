@@ -671,6 +671,23 @@ def key_changes(program):
     model.end()
 
 
+def keys_have_no_peer(program):
+    """Their queue executes nothing that involves one, and takes no packet."""
+    model = Model(program, '')
+    changes = KeyChanges(model.guests[0])
+    changes.post_read()
+    expect('keys-read-nothing', next_completion(changes), (REQUEST_ERROR, QP_OPERATION))
+    changes.begin_anew()
+    keys, changes.posted = changes.qps[0], 0
+    changes.ring, changes.record = model.guests[0].page(), model.guests[0].page()
+    changes.qps[0] = changes.make_qp(changes.ring, changes.record)
+    changes.connect(changes.qps[0], keys)
+    changes.post_read()
+    expect('keys-do-not-answer', next_completion(changes), (REQUEST_ERROR, RETRY_EXCEEDED))
+    expect('keys-take-no-packet', model.control(cmd='counters')['rx_no_qp'] > 0, True)
+    model.end()
+
+
 def lost_key_change(program):
     """A list may not be written to while the request that names it is in its queue."""
     model = Model(program, '')
@@ -695,6 +712,7 @@ def main():
     armed(program)
     atomic_at(program)
     key_changes(program)
+    keys_have_no_peer(program)
     lost_key_change(program)
     data_in_completions(program)
     rates(program)
