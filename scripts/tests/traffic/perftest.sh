@@ -38,6 +38,14 @@ perf() {
 	esac
 }
 
+# perf_cm TYPE: perftest 4.5 tells its client to connect before the server listens, and a client
+# that is rejected for this crashes instead of trying again.
+perf_cm() {
+	echo 'rhca-test: expect ib_send_bw\[[0-9]+\]:? (segfault|general protection fault)' > /dev/kmsg
+	EARLY_TRIES=2 perf "$1" rdma_cm ib_send_bw -R -s 4096
+	echo 'rhca-test: expect nothing' > /dev/kmsg
+}
+
 for type in $(roce_versions); do
 	sizes="1 4096 1048576"
 	[ "$type" = v1 ] && sizes=65536
@@ -60,7 +68,7 @@ for type in $(roce_versions); do
 	perf "$type" ud ib_send_lat -c UD -s 64
 	roce_mode_of "$DEV_A" "$type"
 	roce_mode_of "$DEV_B" "$type"
-	perf "$type" rdma_cm ib_send_bw -R -s 4096
+	perf_cm "$type"
 done
 emulated && finish
 for mtu in 256 512 2048 4096; do
