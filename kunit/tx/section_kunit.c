@@ -242,10 +242,12 @@ static const struct borrow_case {
 	u32 sent;
 	bool more;
 	bool polls;
+	bool own;	/* the process created the QP */
 } borrow_cases[] = {
 	{ "little was sent", 0, true },
 	{ "much was sent", RHCA_BORROWED_PACKETS, false },
 	{ "much was sent, but it polls an empty CQ", RHCA_BORROWED_PACKETS, true, true },
+	{ "much was sent, but the QP is its own", RHCA_BORROWED_PACKETS, true, .own = true },
 };
 KUNIT_ARRAY_PARAM_DESC(borrow, borrow_cases, desc);
 
@@ -280,9 +282,11 @@ static void ack_sends_in_a_process_unless_much_was_sent(struct kunit *test)
 	to_sw_qp(ibqp_to_verbs(qp))->send.cwnd.packets = MOST_PACKETS;
 	post_writes(hca, qp);
 	before = test_num_sent(hca);
+	qp->res.task = c->own ? current : NULL;
 	local_bh_disable();
 	tasklet_schedule(&ack->task);
 	KUNIT_EXPECT_EQ(test, softirqs_of_process(hca, c->sent, c->polls) > before, c->more);
+	qp->res.task = NULL;
 	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(hca) > before));
 	tasklet_kill(&ack->task);
 }
@@ -295,10 +299,13 @@ static void tasklet_sends_in_a_process_unless_much_was_sent(struct kunit *test)
 
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		kunit_skip(test, "softirqs are threads");
+	qp->res.task = c->own ? current : NULL;
 	local_bh_disable();
+	this_cpu_write(rhca_sections.sent, c->sent);
 	post_writes(hca, qp);
 	KUNIT_EXPECT_EQ(test, softirqs_of_process(hca, c->sent, c->polls) > MOST_PACKETS,
 			c->more);
+	qp->res.task = NULL;
 	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(hca) > MOST_PACKETS));
 }
 

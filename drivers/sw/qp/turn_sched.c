@@ -12,8 +12,16 @@
 #define POST_DELAY_NS	4000
 
 DEFINE_PER_CPU(struct rhca_turn_list, rhca_turn_lists);
+DEFINE_PER_CPU(struct rhca_turn_list, rhca_own_turns);
 
 /* --- the word ----------------------------------------------------------------- */
+
+/* A process is spared the data transfers of others, not its own */
+static struct rhca_turn_list *list_of(const struct rhca_turn *turn)
+{
+	return this_cpu_ptr(rhca_section_has_borrowed() && rhca_is_of_current(&turn->qp->base) ?
+			    &rhca_own_turns : &rhca_turn_lists);
+}
 
 /* Add to this CPU's list, with a reference. Without one the QP is being destroyed: ignore it */
 static void put_into_list(struct rhca_turn *turn)
@@ -30,7 +38,7 @@ static void put_into_list(struct rhca_turn *turn)
 		return;
 	}
 	preempt_disable();
-	list = this_cpu_ptr(&rhca_turn_lists);
+	list = list_of(turn);
 	WRITE_ONCE(turn->cpu, smp_processor_id());
 	if (turn == &turn->qp->send.turn && !qp->is_user)
 		this_cpu_inc(rhca_turn_lists.num_posts);
@@ -290,14 +298,14 @@ static void run_listed(struct tasklet_struct *task)
 	struct rhca_turn *turn;
 
 	/* Scheduled in vain a few times, it is left to ksoftirqd */
-	if (!rhca_section_may_borrow()) {
+	if (!rhca_section_may_borrow() && list != this_cpu_ptr(&rhca_own_turns)) {
 		rhca_section_end(begun);
 		tasklet_schedule(task);
 		return;
 	}
 	if (!list->next)	/* otherwise some of them have yet to run */
 		WRITE_ONCE(list->num_posts, 0);
-	list->answered = 0;
+	this_cpu_write(rhca_turn_lists.answered, 0);
 	rhca_shared_begin(&shared);
 	rcu_read_lock();
 	while (section_continues() && (turn = next_listed(list))) {
@@ -322,8 +330,10 @@ void rhca_turn_lists_init(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
 		tasklet_setup(&per_cpu_ptr(&rhca_turn_lists, cpu)->task, run_listed);
+		tasklet_setup(&per_cpu_ptr(&rhca_own_turns, cpu)->task, run_listed);
+	}
 }
 
 /* After the last QP is gone */
@@ -331,8 +341,10 @@ void rhca_turn_lists_exit(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
 		tasklet_kill(&per_cpu_ptr(&rhca_turn_lists, cpu)->task);
+		tasklet_kill(&per_cpu_ptr(&rhca_own_turns, cpu)->task);
+	}
 }
 
 /* --- the timer ---------------------------------------------------------------- */

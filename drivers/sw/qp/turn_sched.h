@@ -40,6 +40,9 @@ struct rhca_turn_list {
 
 DECLARE_PER_CPU(struct rhca_turn_list, rhca_turn_lists);
 
+/* Halves of the current process, once what others send is left to ksoftirqd */
+DECLARE_PER_CPU(struct rhca_turn_list, rhca_own_turns);
+
 void rhca_turn_init(struct rhca_turn *turn, struct rhca_sw_qp *qp,
 		    const struct rhca_turn_ops *ops);
 void rhca_turn_exit(struct rhca_turn *turn, spinlock_t *lock);

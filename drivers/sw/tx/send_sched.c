@@ -79,7 +79,7 @@ static enum rhca_kick_how how_of_ack(struct rhca_sw_qp *qp)
 	/* A timeout has already counted its retransmission: do not delay it */
 	if (send->repeating || send->hole_due)
 		return RHCA_KICK_TAKE;
-	if (!rhca_section_may_borrow())
+	if (!rhca_section_may_borrow() && !rhca_is_of_current(&qp->base))
 		return RHCA_KICK_QUEUE;
 	if (rhca_turn_is_elsewhere(&send->turn) &&
 	    rhca_requester_has_request(qp, send->next) &&

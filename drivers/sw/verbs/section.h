@@ -102,11 +102,16 @@ static inline bool rhca_is_spared(const struct task_struct *task)
 	return !(task->flags & PF_KTHREAD) && READ_ONCE(task->prio) >= DEFAULT_PRIO;
 }
 
+/* Has this CPU sent as much as it may in the time of a process? */
+static inline bool rhca_section_has_borrowed(void)
+{
+	return this_cpu_read(rhca_sections.sent) >= RHCA_BORROWED_PACKETS;
+}
+
 /* May this softirq send more in the time of the process? */
 static inline bool rhca_section_may_borrow(void)
 {
-	return this_cpu_read(rhca_sections.sent) < RHCA_BORROWED_PACKETS ||
-	       !in_serving_softirq() || !rhca_is_spared(current);
+	return !rhca_section_has_borrowed() || !in_serving_softirq() || !rhca_is_spared(current);
 }
 
 /* Run softirqs here: the process has nothing else to do, or posts much itself. Bottom halves on */

@@ -6,6 +6,7 @@
 #include <linux/completion.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
+#include <linux/sched/signal.h>
 
 #include "core/qp/qp.h"
 #include "sw/verbs/counters.h"
@@ -108,6 +109,17 @@ static inline bool rhca_qp_can(const struct rhca_verbs_qp *qp, u8 wanted)
 	/* Pairs with the commit: the attributes precede the state */
 	smp_acquire__after_ctrl_dep();
 	return true;
+}
+
+/*
+ * Is it the current process's? ib_core has a reference to the thread that created it until
+ * destroy_qp is done, none for kernel users
+ */
+static inline bool rhca_is_of_current(const struct rhca_verbs_qp *qp)
+{
+	struct task_struct *creator = qp->core.ibqp.res.task;
+
+	return creator && same_thread_group(creator, current);
 }
 
 static inline bool rhca_is_datagram(const struct rhca_verbs_qp *qp)
