@@ -369,11 +369,19 @@ static void arm_again(struct rhca_turn *turn, u32 word)
 		arm_timer(turn, word);
 }
 
+/* A peer that posts no receives may demand a pause as short as 10 us, for ever */
+static enum rhca_kick_how how_of_timer(const struct rhca_turn *turn, u32 word)
+{
+	return rhca_turn_pause(word) == RHCA_PAUSE_RNR && !rhca_section_may_borrow() ?
+		RHCA_KICK_QUEUE : turn->ops->timer;
+}
+
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 {
 	struct rhca_turn *turn = container_of(timer, struct rhca_turn, timer);
 	struct rhca_batch batch = {};
 	struct rhca_turn_step step;
+	bool begun;
 	int word;
 
 	/* A CPU that saw the timer pending has stored its word, see arm_timer() */
@@ -384,14 +392,16 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 			arm_again(turn, word);
 			return HRTIMER_NORESTART;
 		}
-		step = rhca_turn_timer(word, turn->ops->timer);
+		step = rhca_turn_timer(word, how_of_timer(turn, word));
 	} while (!atomic_try_cmpxchg(&turn->word, &word, step.word));
 	note(turn, word, step.word, 0);
 	if (!act(turn, step))
 		return HRTIMER_NORESTART;
+	begun = rhca_section_begin();
 	rcu_read_lock();
 	turn->ops->run(turn->qp, &batch);
 	rcu_read_unlock();
+	rhca_section_end(begun);
 	turn->ops->after(turn->qp, &batch);
 	return HRTIMER_NORESTART;
 }

@@ -5,7 +5,7 @@
 # every: 20
 # timeout: 3600
 #
-# Four tenants on one processor. One is hostile, in ten ways, within its limits. The others
+# Four tenants on one processor. One is hostile, in eleven ways, within its limits. The others
 # are compared with their results while it only uses processor time, as any process may
 # (hostile-tenant.c, "burn"): they lose no operation, still get all that their limits allow,
 # and the kernel logs less than 10 lines a second.
@@ -29,6 +29,7 @@ strict=
 # The limit that bounds each kind
 declare -A limit=(
 	[posts]="max_send_wr, 512, of 4 UC QPs"
+	[rnr]="max_send_wr, 512, of 4 RC QPs, RNR timer 10 us"
 	[polls]="rdma.max hca_object=400: CQs"
 	[registers]="RLIMIT_MEMLOCK 8 MiB: regions and CQs"
 	[invalidates]="max_send_wr, 64, of an RC QP"

@@ -108,6 +108,34 @@ static void step_posts(void)
 	reap(posts.cq);
 }
 
+/* --- rnr: full queues of SENDs to a peer without receives, which are repeated for ever ---- */
+
+#define RNR_TIMER_10_US	1	/* the code of the shortest pause, IBTA 9.7.5.2.8 */
+
+static void begin_rnr(void)
+{
+	struct ibv_mr *from = register_memory(&a, map_memory(POST_BYTES), POST_BYTES,
+					      FULL_ACCESS);
+	struct ibv_cq *cq = create_cq(&a, POST_QPS * POST_REQUESTS, NULL);
+	struct ibv_cq *peer_cq = create_cq(&b, 16, NULL);
+	struct ibv_qp_attr attr = { .min_rnr_timer = RNR_TIMER_10_US };
+	struct piece piece = { from->addr, 1 << 16, from->lkey };
+	struct ibv_qp *qp, *peers[POST_QPS];
+	int i, j;
+
+	for (i = 0; i < POST_QPS; i++) {
+		qp = create_qp(&a, IBV_QPT_RC, cq, cq, POST_REQUESTS);
+		peers[i] = create_qp(&b, IBV_QPT_RC, peer_cq, peer_cq, 16);
+		connect_pair(qp, &a, peers[i], &b);
+		for (j = 0; j < POST_REQUESTS; j++)
+			if (post_rdma(qp, IBV_WR_SEND, &piece, 0))
+				err(1, "post");
+	}
+	for (i = 0; i < POST_QPS; i++)
+		if (ibv_modify_qp(peers[i], &attr, IBV_QP_MIN_RNR_TIMER))
+			err(1, "no RNR timer");
+}
+
 /* --- polls: empty CQs that are armed and polled ----------------------------------- */
 
 #define POLL_CQS	1024
@@ -659,6 +687,7 @@ static const struct kind {
 } kinds[] = {
 	{ "burn",	 NULL,			burn },
 	{ "posts",	 begin_posts,		step_posts },
+	{ "rnr",	 begin_rnr,		burn },
 	{ "polls",	 begin_polls,		step_polls },
 	{ "registers",	 begin_registers,	step_registers },
 	{ "invalidates", begin_invalidates,	step_invalidates },
