@@ -85,9 +85,6 @@ kernelver=6.5.0 kernel_source_dir=\$headers
 [ \"\${BUILT_MODULE_NAME[*]}\" = roce_hca ]
 echo CONFIG_MLX5_CORE=m >> \$headers/.config
 . ./dkms.conf
-[ \"\${BUILT_MODULE_NAME[*]}\" = roce_hca ]	# of 32 bits
-echo CONFIG_64BIT=y >> \$headers/.config
-. ./dkms.conf
 [ \"\${BUILT_MODULE_NAME[*]}\" = 'roce_hca roce_hca_mlx5' ]
 unset BUILT_MODULE_NAME
 rm \$headers/.config	# as it has gone when DKMS is to remove what it built

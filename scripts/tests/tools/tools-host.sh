@@ -149,8 +149,8 @@ check "modules: a kernel that was not configured is refused" lacks include/confi
 touch "$config"
 check "modules: a kernel without RDMA is refused" lacks CONFIG_INFINIBAND
 echo CONFIG_INFINIBAND=m > "$config"
-check "modules: a kernel with highmem is refused" lacks CONFIG_INFINIBAND_VIRT_DMA
-echo CONFIG_INFINIBAND_VIRT_DMA=y >> "$config"
+check "modules: a kernel of 32 bits is refused" lacks CONFIG_64BIT
+echo CONFIG_64BIT=y >> "$config"
 for option in CONFIG_NET_UDP_TUNNEL CONFIG_CRC32 CONFIG_GLOB; do
 	check "modules: a kernel without $option is refused" lacks $option
 	echo $option=y >> "$config"
