@@ -56,6 +56,8 @@ mirror:
 		"KDIR is a folder in which a kernel was configured" >&2; exit 1; }
 	$(call needs,INFINIBAND,no RDMA (CONFIG_INFINIBAND): roce-hca cannot be built for it)
 	$(call needs,64BIT,32 bits (no CONFIG_64BIT): roce-hca needs 64)
+	$(call needs,INFINIBAND_USER_ACCESS,no verbs for processes (CONFIG_INFINIBAND_USER_ACCESS): \
+		roce-hca cannot be loaded there)
 	$(call needs,NET_UDP_TUNNEL,no CONFIG_NET_UDP_TUNNEL: roce-hca cannot be built for it)
 	$(call needs,CRC32,no CONFIG_CRC32: roce-hca cannot be built for it)
 	$(call needs,GLOB,no CONFIG_GLOB: roce-hca cannot be built for it)

@@ -10,7 +10,7 @@ set -eu
 shopt -s inherit_errexit
 
 cd "$(dirname "$(realpath "$0")")/../.."
-without=(IPV6 VLAN_8021Q BONDING DCB NETFILTER XFRM IP_MULTICAST NET_L3_MASTER_DEV INFINIBAND_USER_ACCESS
+without=(IPV6 VLAN_8021Q BONDING DCB NETFILTER XFRM IP_MULTICAST NET_L3_MASTER_DEV
 	INFINIBAND_ADDR_TRANS INFINIBAND_ON_DEMAND_PAGING MMU_NOTIFIER CGROUPS MEMCG NET_NS USER_NS
 	TRACEPOINTS FTRACE DEBUG_FS PROC_FS SMP JUMP_LABEL PM_SLEEP LIBNVDIMM)
 # What holds one of these
@@ -24,7 +24,8 @@ mkdir -p "$kernel"
 kbuild() { make -s -C "$source" O="$kernel" ARCH=x86_64 "$@"; }
 
 kbuild x86_64_defconfig > /dev/null
-"$source/scripts/config" --file "$kernel/.config" -e EXPERT -m INFINIBAND -m WIREGUARD -m VXLAN
+"$source/scripts/config" --file "$kernel/.config" -e EXPERT -m INFINIBAND \
+	-m INFINIBAND_USER_ACCESS -m WIREGUARD -m VXLAN
 for option in "${without[@]}" "${holders[@]}"; do
 	"$source/scripts/config" --file "$kernel/.config" -d "$option"
 done

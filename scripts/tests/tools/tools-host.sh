@@ -151,7 +151,7 @@ check "modules: a kernel without RDMA is refused" lacks CONFIG_INFINIBAND
 echo CONFIG_INFINIBAND=m > "$config"
 check "modules: a kernel of 32 bits is refused" lacks CONFIG_64BIT
 echo CONFIG_64BIT=y >> "$config"
-for option in CONFIG_NET_UDP_TUNNEL CONFIG_CRC32 CONFIG_GLOB; do
+for option in CONFIG_INFINIBAND_USER_ACCESS CONFIG_NET_UDP_TUNNEL CONFIG_CRC32 CONFIG_GLOB; do
 	check "modules: a kernel without $option is refused" lacks $option
 	echo $option=y >> "$config"
 done
