@@ -272,6 +272,11 @@ static const struct course courses[] = {
 	{ "oldest READ alone is retransmitted if nothing arrives", .step = {
 		ADP, TWO_READS, COMES(3), ASKED(0, 2 * MTU), ASKED(0, 2 * MTU),
 		ASKED(0, 2 * MTU) } },
+	/* Its last PSN is 2^23 after that of the WRITE */
+	{ "first response of the longest READ behind a WRITE is not skipped", .step = {
+		WRITES(3), READ_TO(1U << 31), FORGET, RESPOND(READ_MIDDLE, 2, MTU),
+		DONE_AS(3, RDMA_WRITE), PENDING, ASKED(1, 32 * MTU),
+		COUNT(IMPLIED_NAK_SEQ_ERR, 1) } },
 	/* The local queue has rejected the repeated request, then the original response arrives */
 	{ "response is accepted before its request is retransmitted", .step = {
 		READ_TO(2 * MTU), LOCAL_FULL(0), RESPOND(READ_FIRST, 0, MTU),

@@ -105,6 +105,18 @@ static bool is_behind(const struct rhca_requester *send, const struct rhca_send_
 }
 
 /*
+ * Is a READ without its last response? The end of one that none has arrived for may be 2^23 PSNs
+ * after the oldest unacknowledged one
+ */
+static bool awaits_responses(const struct rhca_requester *send, const struct rhca_send_wqe *wqe)
+{
+	u32 oldest = send->oldest_unacked_psn;
+
+	return rhca_wqe_is_read(wqe) && (!rhca_psn_before(wqe->first_psn, oldest) ||
+					 !rhca_psn_before(wqe->last_psn, oldest));
+}
+
+/*
  * Acknowledge everything up to @psn except READs and atomics, which only their own responses
  * complete. Returns false if one of those blocks it.
  */
@@ -126,8 +138,7 @@ static bool acknowledge(struct rhca_sw_qp *qp, u32 psn,
 			continue;
 		if (!wqe->numbered || is_behind(send, wqe, psn))
 			break;
-		if (rhca_wqe_is_read(wqe) &&
-		    !rhca_psn_before(wqe->last_psn, send->oldest_unacked_psn)) {
+		if (awaits_responses(send, wqe)) {
 			/* Responses received so far may have advanced oldest_unacked beyond */
 			upto = wqe->first_psn;
 			blocked = true;
