@@ -499,7 +499,7 @@ static struct rhca_batch flush_once(struct bench *b)
 static void flush_is_done_in_portions(struct kunit *test)
 {
 	struct rhca_batch batch;
-	struct bench *b = setup_failed(test, 512);
+	struct bench *b = setup_failed(test, 2 * MANY_RECEIVES);
 
 	batch = flush_once(b);
 	KUNIT_EXPECT_EQ(test, batch.flushed, RHCA_FLUSH_BUDGET);

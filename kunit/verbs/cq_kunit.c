@@ -189,6 +189,101 @@ static void completions_of_a_destroyed_qp_are_removed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 1);
 }
 
+/* Requests in each queue of a QP, which has room for one more; receives have wr_ids from here on */
+#define NUM_FLUSHED	7
+
+/* All its completions go to a CQ of CQ_ENTRIES. @cqe: of all requests, or NULL: they have wr_ids */
+static struct ib_qp *create_full_qp(struct bench *b, struct ib_cq *cq, struct ib_cqe *cqe)
+{
+	struct ib_qp *qp = create_qp(b, cq, cq, &b->of_busy);
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	u64 i;
+
+	test_qp_bring_up(b->hca, qp, &spec, IB_QPS_RTS);
+	for (i = 0; i < NUM_FLUSHED; i++) {
+		wr.wr_id = cqe ? (uintptr_t)cqe : i;
+		KUNIT_ASSERT_EQ(b->hca->test, 0, ib_post_send(qp, &wr, NULL));
+		test_post_recv(b->hca, qp, cqe ? wr.wr_id : NUM_FLUSHED + i, 0, 64);
+	}
+	return qp;
+}
+
+/* ib_core's CQs are shared by users that do not count the requests that only errors complete */
+static void flush_waits_for_room(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	struct ib_qp *qps[] = { create_full_qp(b, b->cq, NULL), create_full_qp(b, b->cq, NULL) };
+	u32 next[2][2] = {}, *id;
+	struct ib_wc wc[CQ_ENTRIES];
+	int i, n, left;
+
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(qps[0], IB_QPS_ERR));
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(qps[1], IB_QPS_ERR));
+	for (left = 4 * NUM_FLUSHED; left > 0; left -= n) {
+		KUNIT_ASSERT_TRUE(test, test_becomes((n = ib_poll_cq(b->cq, CQ_ENTRIES, wc))));
+		KUNIT_EXPECT_LE(test, n, CQ_ENTRIES / 2);
+		for (i = 0; i < n; i++) {
+			KUNIT_EXPECT_EQ(test, wc[i].status, IB_WC_WR_FLUSH_ERR);
+			id = &next[wc[i].qp == qps[1]][wc[i].wr_id >= NUM_FLUSHED];
+			KUNIT_EXPECT_EQ(test, wc[i].wr_id % NUM_FLUSHED, (*id)++);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(b->cq, CQ_ENTRIES, wc), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->of_busy.cq_err), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->of_busy.fatal), 0);
+}
+
+/* The second one is destroyed in the middle of its flush */
+static void flush_that_waits_ends_with_reset(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	struct ib_qp *qps[] = { create_full_qp(b, b->cq, NULL), create_full_qp(b, b->cq, NULL) };
+	struct ib_wc wc[CQ_ENTRIES];
+
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(qps[0], IB_QPS_ERR));
+	KUNIT_ASSERT_TRUE(test, test_becomes(ib_poll_cq(b->cq, 1, wc)));
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(qps[0], IB_QPS_RESET));
+	test_qp_bring_up(b->hca, qps[0], &spec, IB_QPS_RTS);
+	test_post_recv(b->hca, qps[0], 0, 0, 64);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(b->cq, CQ_ENTRIES, wc), 0);
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(qps[1], IB_QPS_ERR));
+	KUNIT_EXPECT_TRUE(test, test_becomes(ib_poll_cq(b->cq, CQ_ENTRIES, wc)));
+	KUNIT_EXPECT_PTR_EQ(test, wc[0].qp, qps[1]);
+	KUNIT_EXPECT_FALSE(test, rhca_cq_is_overrun(to_rhca_cq(b->cq)));
+}
+
+struct counted {
+	struct ib_cqe cqe;
+	atomic_t num;
+};
+
+static void count(struct ib_cq *cq, struct ib_wc *wc)
+{
+	atomic_inc(&container_of(wc->wr_cqe, struct counted, cqe)->num);
+}
+
+/* However ib_core polls the CQ */
+static void drain_of_full_queues_ends(struct kunit *test)
+{
+	static const enum ib_poll_context contexts[] = {
+		IB_POLL_DIRECT, IB_POLL_SOFTIRQ, IB_POLL_WORKQUEUE, };
+	struct counted flushed = { .cqe.done = count };
+	struct bench *b = setup(test);
+	struct ib_cq *cq;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(contexts); i++) {
+		atomic_set(&flushed.num, 0);
+		cq = ib_alloc_cq(b->hca->ibdev, NULL, CQ_ENTRIES, 0, contexts[i]);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(cq));
+		ib_drain_qp(create_full_qp(b, cq, &flushed.cqe));
+		KUNIT_EXPECT_EQ(test, atomic_read(&flushed.num), 2 * NUM_FLUSHED);
+		test_qps_destroy(b->hca);
+		ib_free_cq(cq);
+	}
+}
+
 /* A CQ of a process, which reads its ring without a lock. Free the ring */
 static struct rhca_cq *process_cq(struct kunit *test)
 {
@@ -268,4 +363,7 @@ TEST_SUITE(rhca_cq,
 	   KUNIT_CASE(overrun_fails_every_qp_of_the_cq),
 	   KUNIT_CASE(cq_in_error_takes_no_completion),
 	   KUNIT_CASE(qp_of_a_cq_in_error_stays_in_reset),
-	   KUNIT_CASE(completions_of_a_destroyed_qp_are_removed));
+	   KUNIT_CASE(completions_of_a_destroyed_qp_are_removed),
+	   KUNIT_CASE(flush_waits_for_room),
+	   KUNIT_CASE(drain_of_full_queues_ends),
+	   KUNIT_CASE(flush_that_waits_ends_with_reset));

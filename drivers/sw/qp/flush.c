@@ -7,6 +7,9 @@
  * afterwards is delayed: it can fill its rings as fast as they are emptied and would keep the
  * kernel busy at no cost of its own. Each kind has its own workqueue, so that a QP that has just
  * failed waits only for others like it.
+ *
+ * QPs of kernel users are flushed in softirqs, as far as their CQs have room (rhca_cq_claim()); the
+ * rest follows at intervals that double while the CQ is not polled.
  */
 #include <linux/workqueue.h>
 #include <rhca/compat.h>
@@ -23,6 +26,8 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_flush_again_wq);
 #define FLUSH_FIRST		msecs_to_jiffies(10)
 #define FLUSH_INTERVAL		msecs_to_jiffies(100)
 #define FLUSH_LONGEST		msecs_to_jiffies(1600)
+/* Kernel users' CQs are polled soon */
+#define FLUSH_KERNEL		1
 
 static void raise_events(struct rhca_sw_qp *qp, u32 events)
 {
@@ -64,13 +69,23 @@ static bool has_credit(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 	       atomic_sub_return(batch->flushed, &qp->flush_credit) > 0;
 }
 
+/* Within its budget only a CQ without room stops a flush: it has to be polled first */
+static void flush_kernel_later(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
+{
+	if (!batch->flush_more)
+		return;
+	if (batch->flushed < RHCA_FLUSH_BUDGET) {
+		queue_delayed_work(rhca_flush_again_wq, &qp->flush_again, FLUSH_KERNEL);
+		return;
+	}
+	atomic_or(RHCA_FLUSH_MORE, &qp->send.deferred);
+	rhca_turn_call_tasklet(&qp->send.turn);
+}
+
 static void flush_later(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 {
 	if (!qp->base.is_user) {
-		if (batch->flush_more) {
-			atomic_or(RHCA_FLUSH_MORE, &qp->send.deferred);
-			rhca_turn_call_tasklet(&qp->send.turn);
-		}
+		flush_kernel_later(qp, batch);
 		return;
 	}
 	if (has_credit(qp, batch))
@@ -170,8 +185,13 @@ static void flush_portion(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 /* Must the receive queue be polled for new posts? */
 static bool posts_are_silent(const struct rhca_sw_qp *qp)
 {
-	return !qp->base.srq && rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV) &&
+	return qp->base.is_user && !qp->base.srq && rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV) &&
 	       !rhca_cq_is_overrun(rhca_recv_cq(&qp->base));
+}
+
+static unsigned long shortest_delay(const struct rhca_sw_qp *qp)
+{
+	return qp->base.is_user ? FLUSH_INTERVAL : FLUSH_KERNEL;
 }
 
 static void flush_first(struct work_struct *work)
@@ -192,7 +212,7 @@ static void flush_first(struct work_struct *work)
 static unsigned long next_delay(struct rhca_sw_qp *qp, bool found)
 {
 	unsigned long delay = READ_ONCE(qp->flush_delay);
-	unsigned long next = FLUSH_INTERVAL;
+	unsigned long next = shortest_delay(qp);
 
 	if (!found)
 		next = min(2 * delay, FLUSH_LONGEST);
@@ -227,7 +247,7 @@ void rhca_flush_qp_reset(struct rhca_sw_qp *qp)
 		most += qp->base.rq.ring.mask;
 	atomic_set(&qp->flush_credit, most);
 	/* The work may still be running, see next_delay() */
-	WRITE_ONCE(qp->flush_delay, FLUSH_INTERVAL);
+	WRITE_ONCE(qp->flush_delay, shortest_delay(qp));
 }
 
 /**
@@ -263,7 +283,9 @@ int rhca_flush_init(void)
 	first_wq = alloc_workqueue("roce_hca_flush", WQ_UNBOUND, 1);
 	if (!first_wq)
 		return -ENOMEM;
-	rhca_flush_again_wq = alloc_workqueue("roce_hca_late_flush", WQ_UNBOUND, 1);
+	/* MEM_RECLAIM: nvme's work that destroys QPs is, and may have to wait for ours */
+	rhca_flush_again_wq = alloc_workqueue("roce_hca_late_flush",
+					      WQ_UNBOUND | WQ_MEM_RECLAIM, 1);
 	if (rhca_flush_again_wq)
 		return 0;
 	destroy_workqueue(first_wq);

@@ -245,7 +245,8 @@ struct rhca_sw_qp {
 	struct rhca_responder recv ____cacheline_aligned;
 	struct rhca_congestion *congestion;
 	struct work_struct flush_first;	/* process QPs in ERR: flush what is in the queues */
-	struct delayed_work flush_again;	/* and what is posted afterwards */
+	/* And what is posted afterwards; of kernel users what the CQs had no room for */
+	struct delayed_work flush_again;
 	atomic_t flush_credit;	/* most that may have been posted before ERR: no delay */
 	unsigned long flush_delay;		/* interval of @flush_again, in jiffies */
 };
@@ -303,7 +304,7 @@ struct rhca_batch {
 	bool raise_recv;	/* notify the receive CQ */
 	bool flush_send;	/* the QP failed: flush the send queue */
 	bool flush_recv;	/* the same for the receive queue */
-	bool flush_more;	/* a flush used up its budget */
+	bool flush_more;	/* a flush used up its budget, or a CQ's room for it */
 	bool srq_limit;		/* raise the limit event of the shared receive queue */
 	bool in_shared;		/* a request is in @shared, with the caller's reference to the QP */
 	u32 flushed;		/* requests flushed */

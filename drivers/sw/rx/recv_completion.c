@@ -75,9 +75,23 @@ void rhca_responder_complete(struct rhca_sw_qp *qp, struct ib_wc *wc,
 	batch->raise_recv |= rhca_cq_post(rhca_recv_cq(&qp->base), wc, 1, solicited);
 }
 
+/* Take a request to flush, unless recv.wqe is one already */
+static bool have_request(struct rhca_sw_qp *qp)
+{
+	if (qp->recv.have_wqe)
+		return true;
+	/* A process could not poll them from a CQ in error */
+	if (qp->base.srq ||
+	    (qp->base.is_user && rhca_cq_is_overrun(rhca_recv_cq(&qp->base))))
+		return false;
+	qp->recv.have_wqe = rhca_responder_take_wqe(qp) != -ENOENT;
+	return qp->recv.have_wqe;
+}
+
 /*
  * Complete receive requests as flushed, 10.8.5; like rhca_requester_flush() only in ERR. Those of a
- * shared queue stay there; instead the QP reports that it has taken its last one, 10.2.9.2.
+ * shared queue stay there; instead the QP reports that it has taken its last one, 10.2.9.2, so that
+ * one is completed at once.
  */
 void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
@@ -85,6 +99,7 @@ void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		.status = IB_WC_WR_FLUSH_ERR,
 		.opcode = IB_WC_RECV,
 	};
+	bool anyway = qp->base.is_user || qp->base.srq;
 	u32 budget = RHCA_FLUSH_BUDGET;
 
 	lockdep_assert_held(&qp->recv.lock);
@@ -93,21 +108,15 @@ void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	qp->recv.in_message = false;
 	qp->recv.invalidating = false;
 	rhca_hold_free(&qp->recv.hold);
-	if (qp->recv.have_wqe)
-		rhca_responder_complete(qp, &wc, false, batch);
-	if (qp->base.srq)
-		return;
-	/* A process could not poll them from a CQ in error */
-	if (qp->base.is_user && rhca_cq_is_overrun(rhca_recv_cq(&qp->base)))
-		return;
-	while (rhca_responder_take_wqe(qp) != -ENOENT) {
+	for (; budget; budget--) {
+		if (!have_request(qp))
+			return;
+		if (!rhca_cq_claim(rhca_recv_cq(&qp->base), anyway))
+			break;
 		rhca_responder_complete(qp, &wc, false, batch);
 		batch->flushed++;
-		if (!--budget) {
-			batch->flush_more = true;
-			return;
-		}
 	}
+	batch->flush_more = true;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_responder_flush);
 

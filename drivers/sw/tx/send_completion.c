@@ -148,7 +148,7 @@ void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 }
 
 /**
- * rhca_requester_flush - Complete everything as flushed, 10.8.5
+ * rhca_requester_flush - Complete everything as flushed, 10.8.5, as far as the CQ has room
  * @qp: the QP; no effect unless in ERR or SQE: the state may have changed since the caller looked,
  *	and new posts must not be flushed
  * @batch: collects events
@@ -158,16 +158,19 @@ void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	u32 budget = RHCA_FLUSH_BUDGET;
+	bool anyway;
 
 	lockdep_assert_held(&qp->send.lock);
 	if (!rhca_qp_can(&qp->base, RHCA_QP_FLUSH_SEND))
 		return;
+	/* A process's CQ is its own; what is left in SQE would be sent in RTS */
+	anyway = qp->base.is_user || !rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_RECV);
 	timer_delete(&qp->send.ack_timer);
 	qp->send.ack_timed = false;
 	if (qp->send.recovery)
 		rhca_hold_free(&qp->send.recovery->hold);
 	while (rhca_requester_has_request(qp, qp->base.sq.head)) {
-		if (!budget--) {
+		if (!budget-- || !rhca_cq_claim(qp->base.send_cq, anyway)) {
 			batch->flush_more = true;
 			return;
 		}

@@ -103,15 +103,47 @@ static bool add(struct rhca_cq *cq, const struct ib_wc *wc)
 	return cq->user ? add_to_ring(cq, wc) : add_to_array(cq, wc);
 }
 
+/**
+ * rhca_cq_claim - Reserve an entry for the completion of a flushed request
+ * @cq: the queue
+ * @anyway: even if flushes have filled their share
+ *
+ * Kernel users size a CQ for the completions that they ask for, but errors complete all requests,
+ * and QPs of several users share the CQs of ib_core's pool. So flushes fill up to half of one, and
+ * go on when it is polled; the rest is for the completions of other QPs.
+ *
+ * Context: any.
+ * Return: true if the request must be completed now, with IB_WC_WR_FLUSH_ERR.
+ */
+bool rhca_cq_claim(struct rhca_cq *cq, bool anyway)
+{
+	unsigned long flags;
+	bool claimed;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	claimed = anyway || cq->producer - cq->consumer + cq->claimed <= cq->mask / 2;
+	cq->claimed += claimed;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return claimed;
+}
+
+static void note_error(struct rhca_cq *cq, const struct ib_wc *wc)
+{
+	if (wc->status == IB_WC_WR_FLUSH_ERR)
+		cq->claimed--;
+	else
+		trace_rhca_wc_error(cq->ibcq.device->name, wc->qp->qp_num,
+				    wc->wr_id, ib_wc_status_msg(wc->status),
+				    wc->opcode);
+}
+
 static void post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited)
 {
 	bool lost = !add(cq, wc);
 
 	lockdep_assert_held(&cq->lock);
-	if (wc->status != IB_WC_SUCCESS && wc->status != IB_WC_WR_FLUSH_ERR)
-		trace_rhca_wc_error(cq->ibcq.device->name, wc->qp->qp_num,
-				    wc->wr_id, ib_wc_status_msg(wc->status),
-				    wc->opcode);
+	if (wc->status != IB_WC_SUCCESS)
+		note_error(cq, wc);
 	if (lost && !cq->overrun) {
 		set_bit(RHCA_CQ_OVERRUN, &cq->due);
 		trace_rhca_cq_overrun(cq->ibcq.device->name, cq->ibcq.cqe);

@@ -31,6 +31,7 @@ struct rhca_cq {
 	u32 producer;			/* next entry of @wcs to write */
 	u32 consumer;			/* next entry of @wcs to poll */
 	enum ib_cq_notify_flags armed;	/* which completions raise an event; 0: none */
+	u32 claimed;			/* entries promised by rhca_cq_claim() */
 	bool overrun;			/* an entry was lost: the CQ is in error for good */
 };
 
@@ -56,6 +57,7 @@ static inline bool rhca_cq_is_overrun(const struct rhca_cq *cq)
 DECLARE_PER_CPU(bool, rhca_cq_emptied);
 
 int rhca_cq_ring_alloc(struct rhca_ring *ring, u32 entries, struct ib_udata *udata);
+bool rhca_cq_claim(struct rhca_cq *cq, bool anyway);
 bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, u32 num, u32 solicited);
 void rhca_cq_purge(struct rhca_cq *cq, const struct ib_qp *qp);
 void rhca_cq_raise(struct rhca_cq *cq);
