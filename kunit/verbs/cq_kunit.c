@@ -161,6 +161,10 @@ static void qp_of_a_cq_in_error_stays_in_reset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_qp_state(b->idle), IB_QPS_RESET);
 	KUNIT_EXPECT_EQ(test, test_qp_move(b->busy, IB_QPS_RESET), 0);
 	KUNIT_EXPECT_EQ(test, test_qp_state(b->busy), IB_QPS_RESET);
+	/* ib_core's pool keeps the CQ for the next QPs */
+	test_qps_destroy(b->hca);
+	b->busy = create_qp(b, b->cq, b->cq, &b->of_busy);
+	KUNIT_EXPECT_EQ(test, test_qp_to(b->hca, b->busy, &spec, IB_QPS_INIT), 0);
 }
 
 /* Completions left in the queue would point to a freed QP */

@@ -259,6 +259,9 @@ int rhca_verbs_qp_create(struct rhca_qp *core, struct ib_qp_init_attr *init,
 		rhca_limit_give(qp->dev, RHCA_LIMIT_QP);
 		return ret;
 	}
+	/* ib_core counts this QP as theirs afterwards */
+	rhca_cq_recover(qp->send_cq);
+	rhca_cq_recover(to_rhca_cq(init->recv_cq));
 	core->ibqp.qp_num = qp->number;
 	publish(qp);
 	return 0;

@@ -32,7 +32,7 @@ struct rhca_cq {
 	u32 consumer;			/* next entry of @wcs to poll */
 	enum ib_cq_notify_flags armed;	/* which completions raise an event; 0: none */
 	u32 claimed;			/* entries promised by rhca_cq_claim() */
-	bool overrun;			/* an entry was lost: the CQ is in error for good */
+	bool overrun;			/* an entry was lost: the CQ is in error */
 };
 
 #define RHCA_WC_LIST_MAX	8	/* on the stack */
@@ -52,6 +52,13 @@ static inline struct rhca_cq *to_rhca_cq(struct ib_cq *ibcq)
 static inline bool rhca_cq_is_overrun(const struct rhca_cq *cq)
 {
 	return READ_ONCE(cq->overrun);
+}
+
+/* Nothing is missing of a kernel CQ whose QPs are all gone; ib_core's pool uses it again */
+static inline void rhca_cq_recover(struct rhca_cq *cq)
+{
+	if (!cq->user && !atomic_read(&cq->ibcq.usecnt))
+		WRITE_ONCE(cq->overrun, false);
 }
 
 DECLARE_PER_CPU(bool, rhca_cq_emptied);
