@@ -15,7 +15,7 @@ struct rhca_mlx5_ucontext {
 	u8 cqe_version;		/* 1: completions have the user index of their queue */
 	struct mutex records_lock;	/* protects: */
 	struct list_head records;	/* pages of doorbell records, see buffer.c */
-	struct xarray uars;	/* its UARs by number, with a lock of its own; see uar.c */
+	struct xarray uars;	/* its UARs by page, with a lock of its own; see uar.c */
 };
 
 /* A protection domain */

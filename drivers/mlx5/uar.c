@@ -41,11 +41,18 @@ static struct mlx5_core_dev *mdev_of(const struct ib_ucontext *context)
 	return rhca_mlx5_mdev(context->device);
 }
 
+/*
+ * If the host's pages are larger than 4 KiB a UAR is the first of all in one, and a queue pair may
+ * name any of these.
+ */
+static u32 page_of(const struct mlx5_core_dev *mdev, u32 number)
+{
+	return number / (MLX5_CAP_GEN(mdev, uar_4k) ? MLX5_UARS_IN_PAGE : 1);
+}
+
 static phys_addr_t uar_address(const struct mlx5_core_dev *mdev, u32 number)
 {
-	u32 per_page = MLX5_CAP_GEN(mdev, uar_4k) ? MLX5_UARS_IN_PAGE : 1;
-
-	return mdev->bar_addr + (phys_addr_t)(number / per_page) * PAGE_SIZE;
+	return mdev->bar_addr + (phys_addr_t)page_of(mdev, number) * PAGE_SIZE;
 }
 
 static int make_read_only(struct vm_area_struct *vma)
@@ -133,14 +140,14 @@ static struct xarray *uars_of(struct ib_ucontext *context)
 
 /*
  * The UAR that a queue is to name. Returns the UAR, which stays until rhca_mlx5_uar_put(), or
- * NULL where the context has none of that number.
+ * NULL where the context has none with that number.
  */
 struct rhca_mlx5_uar *rhca_mlx5_uar_get(struct rhca_mlx5_ucontext *context, u32 number)
 {
 	struct rhca_mlx5_uar *uar;
 
 	xa_lock(&context->uars);
-	uar = xa_load(&context->uars, number);
+	uar = xa_load(&context->uars, page_of(mdev_of(&context->ibucontext), number));
 	if (uar)
 		refcount_inc(&uar->refs);
 	xa_unlock(&context->uars);
@@ -161,7 +168,7 @@ void rhca_mlx5_mmap_free(struct rdma_user_mmap_entry *entry)
 {
 	struct rhca_mlx5_uar *uar = container_of(entry, struct rhca_mlx5_uar, entry);
 
-	xa_erase(uars_of(entry->ucontext), uar->number);
+	xa_erase(uars_of(entry->ucontext), page_of(uar->mdev, uar->number));
 	rhca_mlx5_uar_put(uar);
 }
 
@@ -184,7 +191,7 @@ static struct rhca_mlx5_uar *create_uar(struct ib_ucontext *context, bool write_
 						FIRST_PAGE_OFFSET, U32_MAX);
 	if (ret)
 		goto err_put;
-	ret = xa_err(xa_store(uars_of(context), uar->number, uar, GFP_KERNEL));
+	ret = xa_err(xa_store(uars_of(context), page_of(mdev, uar->number), uar, GFP_KERNEL));
 	if (!ret)
 		return uar;
 	rdma_user_mmap_entry_remove(&uar->entry);
