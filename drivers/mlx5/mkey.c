@@ -223,6 +223,9 @@ struct ib_mr *rhca_mlx5_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 
 	if (flags & ~REREG_FLAGS)
 		return ERR_PTR(-EOPNOTSUPP);
+	/* Only the PD, and that is the same */
+	if (!flags)
+		return NULL;
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->access;
 	if (access & ~SUPPORTED_ACCESS)
