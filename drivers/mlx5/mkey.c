@@ -127,8 +127,10 @@ err_free:
 	 * timeout of the command that creates a key with it, which may still be executed, unless it
 	 * was cancelled before mlx5_core passed it on.
 	 */
-	if (mr->ibmr.lkey || (ret == -ETIMEDOUT && !mr->cached_pages))
+	if (mr->ibmr.lkey || (ret == -ETIMEDOUT && !mr->cached_pages)) {
+		to_rhca_mlx5_pd(ibpd)->has_leaked = true;
 		umem = NULL;
+	}
 	kfree(mr);
 err_release:
 	ib_umem_release(umem);
@@ -402,6 +404,9 @@ int rhca_mlx5_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 		return ret;
 	ret = rhca_mlx5_create_key(hca->mdev, &spec, next_variant(hca),
 				   &ibmw->rkey);
+	/* It may still be executed */
+	if (ret == -ETIMEDOUT)
+		to_rhca_mlx5_pd(ibmw->pd)->has_leaked = true;
 	if (ret)
 		return ret;
 	ret = answer_alloc_mw(udata);

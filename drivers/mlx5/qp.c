@@ -291,6 +291,11 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 	if (ret)
 		return ret;
 	ret = rhca_mlx5_create_hw_qp(hca->mdev, &qp->spec, &number);
+	/* It may still be executed */
+	if (ret == -ETIMEDOUT) {
+		leak(qp, init);
+		return ret;
+	}
 	if (ret)
 		goto err_free;
 	ret = rhca_mlx5_number_add(&hca->qps, number, &qp->numbered);

@@ -187,6 +187,11 @@ int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	if (ret)
 		return ret;
 	ret = rhca_mlx5_create_hw_srq(hca->mdev, &spec, &number);
+	/* It may still be executed */
+	if (ret == -ETIMEDOUT) {
+		leak(srq);
+		return ret;
+	}
 	if (ret)
 		goto err_free;
 	ret = rhca_mlx5_number_add(&hca->srqs, number, &srq->numbered);

@@ -384,7 +384,7 @@ static enum delivery run_entry(struct device *dev, u8 *entry)
 }
 
 /* The slot remains the device's: its answer never comes, unless command_answer_lost() is called. */
-static bool lose_on_demand(struct device *dev, u32 slot, const u8 *entry)
+static bool lose_on_demand(struct device *dev, u32 slot, u8 *entry)
 {
 	struct demand *loss = &dev->commands.loss;
 
@@ -392,6 +392,8 @@ static bool lose_on_demand(struct device *dev, u32 slot, const u8 *entry)
 		return false;
 	dev->commands.lost_slots |= 1u << slot;
 	trace(TRACE_COMMAND, "dev%u %s is never answered", dev->index, command_name(loss->opcode));
+	if (dev->commands.loss_executes)
+		run_entry(dev, entry);
 	return true;
 }
 

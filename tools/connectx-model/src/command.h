@@ -66,7 +66,8 @@ struct command_queue {
 	u64 base;
 	struct demand refusal;		/* these only return refusal_status */
 	u8 refusal_status;		/* enum command_status */
-	struct demand loss;		/* these are neither executed nor answered */
+	struct demand loss;		/* these are not answered, */
+	bool loss_executes;		/* only executed */
 	struct demand request_loss;	/* of UMR requests, which are no commands */
 	u16 log[COMMAND_LOG];	/* opcodes, a ring */
 	u64 logged;		/* how many, ever: executed or refused */

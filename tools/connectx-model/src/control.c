@@ -302,6 +302,7 @@ static void set_loss(struct request *r)
 	requests->left = 0;
 	if (text_of(r->line, "opcode", name, sizeof(name))) {
 		loss->opcode = command_opcode(name);
+		r->dev->commands.loss_executes = number_of(r->line, "executed", 0);
 		if (!strcmp(name, "UMR"))
 			set_demand(requests, r->line);
 		else if (loss->opcode)

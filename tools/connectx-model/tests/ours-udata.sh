@@ -5,7 +5,8 @@
 # (udata-differ.txt explains the differences), nothing is left of them, and other processes
 # continue.
 #
-# Last, queues and a window whose creation cannot be reported to the process (lost.py).
+# Last, queues and a window whose creation cannot be reported to the process (lost.py), and objects
+# whose creation is not answered in time (silent.py).
 #
 # usage: ours-udata.sh [SEED]
 . "$(dirname "$0")/guest-lib.sh"
@@ -53,8 +54,8 @@ nothing_of_processes() {
 # shellcheck disable=SC2034 # for guest-lib.sh
 {
 	kinds='CQ|PD|QP|Q counter|RMP|UAR|XRC SRQ|XRC domain'
-	# mlx5_core logs the refusals of the firmware.
-	provoked='mlx5_cmd_out_err'
+	# mlx5_core logs the refusals of the firmware, and the commands that it gave up.
+	provoked='mlx5_cmd_out_err|timeout|Timeout'
 }
 modprobe mlx5_core "$no_keys_in_advance"
 start_alone
@@ -76,5 +77,6 @@ check nothing-left nothing_left "$alone"
 check bring-up-again bring_up 10.7.0.1
 echo 32 > /proc/sys/vm/nr_hugepages
 timeout 400 /usr/bin/python3 "$here/lost.py" "$rdma" "$gid" || failed=1
+timeout 400 /usr/bin/python3 "$here/silent.py" "$rdma" "$gid" late || failed=1
 check unload-with-a-lost-queue modprobe -r roce_hca_mlx5
 finish

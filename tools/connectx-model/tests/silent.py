@@ -6,7 +6,10 @@ is left of them; meanwhile other users of the host and of the device continue. A
 resize is not answered keeps the memory intended for it. Before that, a request that fills in a
 key never completes: the key is then created by a command.
 
-usage: silent.py DEVICE GID-INDEX
+With "late" the firmware executes the commands nevertheless: these objects, and those that they
+use, remain in the adapter, but not in ib_core.
+
+usage: silent.py DEVICE GID-INDEX [late]
 """
 import errno
 import os
@@ -17,7 +20,7 @@ import time
 
 from loopback import connect_to_itself
 from objects import (ACCESS, Bench, control, error_of, objects, step_cq, step_mr, step_multicast,
-                     step_pd, step_rc, step_srq)
+                     step_mw, step_pd, step_rc, step_srq, step_xrc)
 from pyverbs.cq import CQ
 from pyverbs.device import Context
 from pyverbs.mr import MR
@@ -26,10 +29,14 @@ from pyverbs.pyverbs_error import PyverbsError
 
 # Which of a process's commands is lost
 LOST = (
-    (step_pd, 'ALLOC_PD'), (step_cq, 'CREATE_CQ'), (step_rc, 'CREATE_QP'),
-    (step_rc, 'INIT2RTR_QP'), (step_mr, 'CREATE_MKEY'), (step_multicast, 'ATTACH_TO_MCG'),
+    (step_pd, 'ALLOC_PD'), (step_cq, 'CREATE_CQ'), (step_rc, 'INIT2RTR_QP'),
+    (step_mr, 'CREATE_MKEY'), (step_multicast, 'ATTACH_TO_MCG'),
     (step_multicast, 'DETACH_FROM_MCG'), (step_srq, 'DESTROY_RMP'), (step_rc, 'DESTROY_QP'),
     (step_cq, 'DESTROY_CQ'), (step_pd, 'DEALLOC_PD'),
+)
+LATE = (
+    (step_mr, 'CREATE_MKEY'), (step_mw, 'CREATE_MKEY'), (step_rc, 'CREATE_QP'),
+    (step_srq, 'CREATE_RMP'), (step_xrc, 'CREATE_XRC_SRQ'),
 )
 BEGIN_S = 60            # until its command is lost; processors are emulated
 OTHERS_S = 20           # for processes that are not concerned
@@ -58,10 +65,10 @@ def wait_until(condition, seconds):
     return condition()
 
 
-def begin(step, opcode, device, index):
+def begin(step, opcode, device, index, executed=0):
     """Returns the process that waits for its own command, or None."""
     before = lost()
-    control(cmd='lose', opcode=opcode)
+    control(cmd='lose', opcode=opcode, executed=executed)
     process = os.fork()
     if not process:
         bench = Bench(device, index)
@@ -69,7 +76,11 @@ def begin(step, opcode, device, index):
         bench.close()
         os._exit(0)
 
-    return process if wait_until(lambda: lost() > before, BEGIN_S) else None
+    if not wait_until(lambda: lost() > before, BEGIN_S):
+        return None
+    if executed:
+        os.kill(process, signal.SIGKILL)
+    return process
 
 
 def pinned_kib():
@@ -151,9 +162,27 @@ def in_time(function, *arguments):
     return ends_well(process, OTHERS_S)
 
 
+def in_ib_core():
+    return subprocess.run(['rdma', 'resource', 'show'], stdout=subprocess.PIPE, check=True).stdout
+
+
+def late(device, index):
+    before = in_ib_core()
+    waiting = [begin(*row, device, index, executed=1) for row in LATE]
+    expect('late-commands', all(waiting), waiting)
+    for process in filter(None, waiting):
+        os.waitpid(process, 0)
+    expect('not-in-ib-core', wait_until(lambda: in_ib_core() == before, OTHERS_S),
+           '%s, before %s' % (in_ib_core(), before))
+    expect('answered-late', control(cmd='answer')['answered'] == len(LATE))
+
+
 def main():
     device, index = sys.argv[1], int(sys.argv[2])
     request_without_end(device)
+    if sys.argv[3:]:
+        late(device, index)
+        return 1 if failed else 0
     before = objects()
     waiting = {}
     resizing = begin(step_resize, 'MODIFY_CQ', device, index)
