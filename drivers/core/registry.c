@@ -132,15 +132,20 @@ static bool is_of_offer(const struct rhca_dev *dev, const void *offer)
 	return !offer || dev->offer == offer;
 }
 
+static bool has_guid(const struct rhca_dev *dev, const void *guid)
+{
+	return dev->ibdev.node_guid == *(const __be64 *)guid;
+}
+
 static bool any_device(bool (*fits)(const struct rhca_dev *dev, const void *what),
-		       const struct net_device *ndev)
+		       const void *what)
 {
 	struct rhca_dev *dev;
 	bool found = false;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(dev, &rhca_devices, entry)
-		found |= fits(dev, ndev);
+		found |= fits(dev, what);
 	rcu_read_unlock();
 	return found;
 }
@@ -248,6 +253,20 @@ void rhca_dev_plugged(struct rhca_dev *dev)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_plugged);
 
+/*
+ * NVMe, iSER and RTRS find what they have for a device by its GUID. Netdevs may share a MAC, and a
+ * netdev may have a new device while users hold the old one, which is listed until its end: count
+ * down from the marker FF-FE of an EUI-48.
+ */
+static void make_guid_unique(struct rhca_dev *dev)
+{
+	__be64 *guid = &dev->ibdev.node_guid;
+
+	lockdep_assert_held(&devices_mutex);
+	while (any_device(has_guid, guid))
+		be64_add_cpu(guid, -BIT_ULL(24));
+}
+
 static int create_locked(const struct rhca_dev_spec *spec)
 {
 	struct rhca_dev *dev;
@@ -262,6 +281,8 @@ static int create_locked(const struct rhca_dev_spec *spec)
 	dev = rhca_dev_alloc(spec);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
+	if (!dev->offer)
+		make_guid_unique(dev);
 	ib_set_device_ops(&dev->ibdev, &registry_verbs);
 	atomic_inc(&num_devices);
 	ret = register_device(dev, spec);

@@ -620,6 +620,43 @@ static void netdev_without_an_address_gives_no_guid(struct kunit *test)
 	test_device_remove(ndev);
 }
 
+static u64 guid_on(struct kunit *test, struct net_device *ndev)
+{
+	struct rhca_dev_spec spec = TEST_DEVICE(&recording_backend, ndev);
+	struct rhca_dev *dev;
+	u64 guid;
+
+	spec.name = NULL;
+	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
+	dev = test_device_get(test, ndev);
+	guid = be64_to_cpu(dev->ibdev.node_guid);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(dev->ibdev.attrs.sys_image_guid), guid);
+	ib_device_put(&dev->ibdev);
+	return guid;
+}
+
+/* Of one MAC: on another netdev, on one whose last device has a user, and alone again */
+static void no_two_devices_have_one_guid(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1), *other = test_netdev(test, 2);
+	struct rhca_dev *held = make_on(test, ndev);
+	u64 guid = be64_to_cpu(held->ibdev.node_guid);
+	__be64 documented;
+
+	addrconf_addr_eui48((u8 *)&documented, ndev->dev_addr);
+	KUNIT_EXPECT_EQ(test, guid, be64_to_cpu(documented));
+	eth_hw_addr_set(other, ndev->dev_addr);
+	KUNIT_EXPECT_EQ(test, guid_on(test, other), guid - BIT_ULL(24));
+	test_netdev_leave(ndev);
+	KUNIT_EXPECT_EQ(test, guid_on(test, ndev), guid - 2 * BIT_ULL(24));
+	ib_device_put(&held->ibdev);
+	KUNIT_EXPECT_TRUE(test, test_becomes(recording_num(RECORDED_DEV_EXIT)));
+	test_device_remove(other);
+	KUNIT_EXPECT_EQ(test, guid_on(test, other), guid);
+	test_device_remove(other);
+	test_device_remove(ndev);
+}
+
 static bool has_default_gid(struct rhca_dev *dev)
 {
 	return rhca_gid_ifindex(&dev->ports[0].gids, 0);
@@ -784,6 +821,7 @@ TEST_SUITE_WITH(rhca_device, device_init, NULL,
 		KUNIT_CASE(default_gid_in_use_is_back_after_its_user),
 		KUNIT_CASE(netdev_that_moved_before_is_not_served),
 		KUNIT_CASE(netdev_without_an_address_gives_no_guid),
+		KUNIT_CASE(no_two_devices_have_one_guid),
 		KUNIT_CASE(name_is_no_pattern),
 		KUNIT_CASE(port_is_quiesced_before_its_netdev_is_free),
 		KUNIT_CASE(netdev_that_moved_with_the_device_is_noticed),
