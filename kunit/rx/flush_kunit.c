@@ -33,6 +33,7 @@ static struct rhca_mem *mem_of(struct bench *b)
 }
 
 static ACT(do_forbid, mem_of(b)->access = WRITABLE)
+static ACT(do_other_pd, mem_of(b)->pd = (void *)b)
 
 #define ASK_FLUSH(feth, at, bytes, ...)	ASK(FLUSH, .immediate = (feth), .va = (at), \
 					    .length = (bytes), __VA_ARGS__)
@@ -71,6 +72,8 @@ static const struct course courses[] = {
 		ASK_FLUSH(TO_GLOBAL | TO_PERSISTENT, 0, 8), DENIED } },
 	{ "whole region that forbids it", .region = WRITABLE | GLOBAL, .step = {
 		ASK_FLUSH(TO_PERSISTENT | ALL_OF_IT, 0, 0), DENIED } },
+	{ "whole region of another domain", .step = {
+		STEP(do_other_pd, 0), ASK_FLUSH(TO_GLOBAL | ALL_OF_IT, 0, 0), DENIED } },
 	{ "over the end", .step = { ASK_FLUSH(TO_GLOBAL, 1, REGION_BYTES), DENIED } },
 	{ "before the region", .step = { ASK_FLUSH(TO_GLOBAL, -1, 8), DENIED } },
 	{ "unknown key", .step = { ASK_FLUSH(TO_GLOBAL, 0, 8, .rkey_xor = 0x100000), DENIED } },

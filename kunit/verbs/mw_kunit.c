@@ -63,6 +63,14 @@ static void stop(struct rhca_mem *mem)
 	local_bh_enable();
 }
 
+static bool usable(struct bench *b, u32 rkey, int access)
+{
+	struct rhca_mem *mem = use(b, rkey, access);
+
+	stop(mem);
+	return mem;
+}
+
 /* --- packets processed together -------------------------------------------------- */
 
 /* Memory in use, and a key requested next */
@@ -144,12 +152,14 @@ static int dealloc_mw(struct kunit *test, void *mw)
 	return ((struct ib_mw *)mw)->device->ops.dealloc_mw(mw);
 }
 
-static int take_rights(struct kunit *test, void *object)
+static int rereg(struct ib_mr *mr, int flags, int access, struct ib_pd *pd)
 {
-	struct ib_mr *mr = object;
+	return PTR_ERR_OR_ZERO(mr->device->ops.rereg_user_mr(mr, flags, 0, 0, 0, access, pd, NULL));
+}
 
-	return PTR_ERR_OR_ZERO(mr->device->ops.rereg_user_mr(mr, IB_MR_REREG_ACCESS, 0, 0, 0,
-							     IB_ACCESS_REMOTE_READ, mr->pd, NULL));
+static int take_rights(struct kunit *test, void *mr)
+{
+	return rereg(mr, IB_MR_REREG_ACCESS, IB_ACCESS_REMOTE_READ, NULL);
 }
 
 static int destroy_qp(struct kunit *test, void *qp)
@@ -170,11 +180,11 @@ static struct rhca_mw *window(struct kunit *test, struct bench *b, enum ib_mw_ty
 	return mw;
 }
 
-static int bind(struct bench *b, struct rhca_mw *mw, u32 bytes, int access)
+static int bind_as(struct bench *b, struct rhca_mw *mw, u32 key_xor, u32 bytes, int access)
 {
 	struct rhca_bind bind = {
 		.window_key	= mw->mem->key,
-		.new_key	= mw->mem->key ^ 1,
+		.new_key	= mw->mem->key ^ key_xor,
 		.region_key	= b->hca->mr->lkey,
 		.addr		= (uintptr_t)b->hca->buffer,
 		.length		= bytes,
@@ -186,6 +196,11 @@ static int bind(struct bench *b, struct rhca_mw *mw, u32 bytes, int access)
 	ret = rhca_mw_bind(to_verbs_dev(b->hca->ibdev), b->hca->pd, b->qp->qp_num, &bind);
 	local_bh_enable();
 	return ret;
+}
+
+static int bind(struct bench *b, struct rhca_mw *mw, u32 bytes, int access)
+{
+	return bind_as(b, mw, 1, bytes, access);
 }
 
 static struct rhca_mw *bound_window(struct kunit *test, struct bench *b, enum ib_mw_type type)
@@ -234,6 +249,81 @@ static void rebinding_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, to_rhca_mr(b->hca->mr)->mem.num_windows);
 }
 
+/* What a bind request or its region differs in from a permitted one */
+static const struct bad_bind {
+	const char *desc;
+	u32 key_xor, longer;
+	int access, lacks;	/* further rights of the window, and missing ones of the region */
+	bool dma;		/* it is a DMA region */
+	bool foreign;		/* it is in another domain */
+} bad_binds[] = {
+	{ "unchanged key", .key_xor = 1 },
+	{ "another index", .key_xor = 0x100 },
+	{ "over the end", .longer = 1 },
+	{ "right that windows do not have", .access = IB_ACCESS_MW_BIND },
+	{ "read-only region, C10-75", .lacks = IB_ACCESS_LOCAL_WRITE },
+	{ "region that forbids it", .lacks = IB_ACCESS_MW_BIND },
+	{ "DMA region", .dma = true },
+	{ "region of another domain", .foreign = true },
+};
+KUNIT_ARRAY_PARAM_DESC(bad_bind, bad_binds, desc);
+
+static void bad_bind_is_refused(struct kunit *test)
+{
+	const struct bad_bind *c = test->param_value;
+	struct bench *b = setup(test);
+	struct rhca_mw *mw = window(test, b, IB_MW_TYPE_1);
+	struct rhca_mem *region = &to_rhca_mr(b->hca->mr)->mem;
+
+	region->kind = c->dma ? RHCA_MEM_DMA : region->kind;
+	region->access &= ~c->lacks;
+	region->pd = c->foreign ? (void *)b : region->pd;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			bind_as(b, mw, 1 ^ c->key_xor, REGION_BYTES + c->longer,
+				IB_ACCESS_REMOTE_WRITE | c->access));
+	KUNIT_EXPECT_EQ(test, 0, region->num_windows);
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(test, &mw->ibmw));
+}
+
+/* A key that the peer may not invalidate, of a region of this kind or a window */
+static const struct kept_key {
+	const char *desc;
+	enum rhca_mem_kind kind;
+	int rights;
+	u32 key_xor, qp_xor;
+	bool foreign;
+} kept_keys[] = {
+	{ "region of a process", RHCA_MEM_USER, RIGHTS },
+	{ "fast region without remote rights", RHCA_MEM_FAST_REG, IB_ACCESS_LOCAL_WRITE },
+	{ "type 1 window", RHCA_MEM_WINDOW_1 },
+	{ "old low byte", RHCA_MEM_WINDOW_2, .key_xor = 1 },
+	{ "another QP's window", RHCA_MEM_WINDOW_2, .qp_xor = 1 },
+	{ "another domain's window", RHCA_MEM_WINDOW_2, .foreign = true },
+};
+KUNIT_ARRAY_PARAM_DESC(kept_key, kept_keys, desc);
+
+static void peer_invalidates_only_what_it_may(struct kunit *test)
+{
+	const struct kept_key *c = test->param_value;
+	struct bench *b = setup(test);
+	struct rhca_mw *mw = bound_window(test, b, c->kind == RHCA_MEM_WINDOW_2 ? IB_MW_TYPE_2 :
+										IB_MW_TYPE_1);
+	struct rhca_mem *region = &to_rhca_mr(b->hca->mr)->mem, *mem = c->rights ? region : mw->mem;
+	struct ib_pd *pd = c->foreign ? (void *)b : b->hca->pd;
+
+	if (c->rights) {
+		region->kind = c->kind;
+		region->access = c->rights;
+	}
+	local_bh_disable();
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			rhca_key_invalidate(to_verbs_dev(b->hca->ibdev), pd, mem->key ^ c->key_xor,
+					    b->qp->qp_num ^ c->qp_xor, true));
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, mem->state, RHCA_MEM_VALID);
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(test, &mw->ibmw));
+}
+
 /* As storage does: one region that is always busy, and many windows */
 static void window_does_not_wait_for_users_of_its_region(struct kunit *test)
 {
@@ -251,6 +341,9 @@ static void window_does_not_wait_for_users_of_its_region(struct kunit *test)
 				  mw->mem->key, b->qp->qp_num, true);
 	local_bh_enable();
 	KUNIT_EXPECT_EQ(test, 0, ret);
+	/* C10-70.2.1 */
+	KUNIT_EXPECT_EQ(test, -EINVAL, bind(b, mw2, 64, IB_ACCESS_REMOTE_WRITE));
+	KUNIT_EXPECT_EQ(test, -EINVAL, bind(b, mw, 0, 0));
 	stop(other);
 	stop(busy);
 	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(test, &mw->ibmw));
@@ -298,14 +391,19 @@ static void new_rights_wait_for_users_by_the_old_ones(struct kunit *test)
 	struct bench *b = setup(test);
 	struct ib_mr *mr = dma_mr(b);
 	struct ib_umem umem = {};
-	struct rhca_mem *mem;
 
 	to_rhca_mr(mr)->umem = &umem;
 	expect_wait(b, take_rights, mr, write_by(b, mr->rkey), &to_rhca_mr(mr)->mem.state);
-	KUNIT_EXPECT_NULL(test, write_by(b, mr->rkey));
-	mem = use(b, mr->rkey, IB_ACCESS_REMOTE_READ);
-	KUNIT_EXPECT_NOT_NULL(test, mem);
-	stop(mem);
+	KUNIT_EXPECT_FALSE(test, usable(b, mr->rkey, IB_ACCESS_REMOTE_WRITE));
+	KUNIT_EXPECT_TRUE(test, usable(b, mr->rkey, IB_ACCESS_REMOTE_READ));
+	/* Not to write to pages that were pinned for reading */
+	KUNIT_EXPECT_EQ(test, -EACCES, rereg(mr, IB_MR_REREG_ACCESS, RIGHTS, NULL));
+	KUNIT_EXPECT_FALSE(test, usable(b, mr->rkey, IB_ACCESS_REMOTE_WRITE));
+	umem.writable = true;
+	KUNIT_EXPECT_EQ(test, 0, rereg(mr, IB_MR_REREG_ACCESS, RIGHTS, NULL));
+	KUNIT_EXPECT_TRUE(test, usable(b, mr->rkey, IB_ACCESS_REMOTE_WRITE));
+	KUNIT_EXPECT_EQ(test, 0, rereg(mr, IB_MR_REREG_PD, 0, (void *)b));
+	KUNIT_EXPECT_FALSE(test, usable(b, mr->rkey, IB_ACCESS_REMOTE_WRITE));
 	to_rhca_mr(mr)->umem = NULL;
 	KUNIT_EXPECT_EQ(test, 0, dereg_mr(test, mr));
 }
@@ -315,15 +413,12 @@ static void rights_stay_while_windows_have_them(struct kunit *test)
 	struct bench *b = setup(test);
 	struct rhca_mr *mr = to_rhca_mr(b->hca->mr);
 	struct ib_umem umem = {};
-	struct rhca_mem *mem;
 	struct rhca_mw *mw;
 
 	mr->umem = &umem;
 	mw = bound_window(test, b, IB_MW_TYPE_1);
 	KUNIT_EXPECT_EQ(test, -EINVAL, take_rights(test, &mr->ibmr));
-	mem = write_by(b, mr->mem.key);
-	KUNIT_EXPECT_NOT_NULL(test, mem);
-	stop(mem);
+	KUNIT_EXPECT_TRUE(test, usable(b, mr->mem.key, IB_ACCESS_REMOTE_WRITE));
 	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(test, &mw->ibmw));
 	KUNIT_EXPECT_EQ(test, 0, take_rights(test, &mr->ibmr));
 	KUNIT_EXPECT_NULL(test, write_by(b, mr->mem.key));
@@ -548,6 +643,8 @@ TEST_SUITE(rhca_mw,
 	   KUNIT_CASE_PARAM(held_memory_is_used_again_for_its_key, hold_gen_params),
 	   KUNIT_CASE(deallocation_of_a_window_waits),
 	   KUNIT_CASE_PARAM(rebinding_waits, rebind_gen_params),
+	   KUNIT_CASE_PARAM(bad_bind_is_refused, bad_bind_gen_params),
+	   KUNIT_CASE_PARAM(peer_invalidates_only_what_it_may, kept_key_gen_params),
 	   KUNIT_CASE(window_does_not_wait_for_users_of_its_region),
 	   KUNIT_CASE(deregistration_waits),
 	   KUNIT_CASE(deregistration_waits_for_users_of_a_window),

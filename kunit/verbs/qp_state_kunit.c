@@ -247,6 +247,21 @@ static void path_releases_its_routes_with_the_netdev(struct kunit *test)
 	dst_release(&route->dst);
 }
 
+/* A process numbers the paths of its address handles */
+static void path_is_found_in_its_own_domain(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct rhca_verbs_dev *dev = to_verbs_dev(hca->ibdev);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &(struct test_qp_spec) {}, IB_QPS_RTS);
+	struct rhca_path *path = rcu_access_pointer(ibqp_to_verbs(qp)->path);
+
+	KUNIT_ASSERT_FALSE(test, xa_is_err(xa_store_bh(&dev->paths, 1, path, GFP_KERNEL)));
+	KUNIT_EXPECT_NULL(test, rhca_path_get_number(dev, (void *)hca, 1));
+	KUNIT_EXPECT_PTR_EQ(test, path, rhca_path_get_number(dev, hca->pd, 1));
+	rhca_path_put(path);
+	xa_erase_bh(&dev->paths, 1);
+}
+
 TEST_SUITE(rhca_qp_state,
 	   KUNIT_CASE_PARAM(state_allows_what_ibta_says, state_gen_params),
 	   KUNIT_CASE(all_abilities_asked_for_are_needed),
@@ -256,4 +271,5 @@ TEST_SUITE(rhca_qp_state,
 	   KUNIT_CASE(refused_change_of_path_has_no_effect),
 	   KUNIT_CASE(reset_removes_completions),
 	   KUNIT_CASE(query_returns_the_current_psns),
+	   KUNIT_CASE(path_is_found_in_its_own_domain),
 	   KUNIT_CASE(path_releases_its_routes_with_the_netdev));

@@ -109,3 +109,4 @@ struct rhca_path *rhca_path_get_number(struct rhca_verbs_dev *dev,
 	rcu_read_unlock();
 	return path;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_path_get_number);
