@@ -7,6 +7,7 @@
 #include <linux/workqueue.h>
 
 #include "lib/course.h"
+#include "sw/verbs/memory/mr.h"
 #include "sw/verbs/qp/qp.h"
 #include "sw/qp/flush.h"
 #include "sw/qp/turn_sched.h"
@@ -73,6 +74,9 @@ static void do_rights(struct bench *b, const struct step *s)
 	KUNIT_EXPECT_EQ(b->hca->test, 0, ib_modify_qp(b->qp, &attr, IB_QP_ACCESS_FLAGS));
 }
 
+/* The region's protection domain; only compared */
+static ACT(do_other_pd, to_rhca_mr(b->hca->mr)->mem.pd = (void *)b)
+
 /* The GRH precedes a datagram's payload */
 static void is_grh(struct bench *b, const struct step *s)
 {
@@ -118,6 +122,7 @@ static void is_refused(struct bench *b, const struct step *s)
 #define SET_WORD(value)		STEP(do_set_word, 0, .swap_add = (value))
 #define WORD(value)		STEP(is_word, 0, .swap_add = (value))
 #define RIGHTS(access)		STEP(do_rights, access)
+#define OTHER_PD		STEP(do_other_pd, 0)
 #define DATAGRAM(qkey, bytes)	ASK(UD_SEND_ONLY, .immediate = (qkey), .payload_bytes = (bytes), \
 				    .no_ack = true)
 #define UD_FLAGS		(IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE)
@@ -201,6 +206,9 @@ static const struct course refusals[] = {
 		ASK_READ(0, 0, 8), INVALID(0) } },
 	{ "atomic that the QP forbids", .access = ALL_BUT(ATOMIC), .step = {
 		ASK(FETCH_ADD), INVALID(0) } },
+	REFUSE("WRITE that the QP forbids meanwhile",
+	       CLEAR(MTU, MTU), WRITE_BEGINS(3 * MTU), RIGHTS(IB_ACCESS_REMOTE_READ),
+	       PART(WRITE_MIDDLE, 1, MTU), INVALID(1), ZERO(MTU, MTU)),
 	{ "READ without responder resources", .resources = NONE, .step = {
 		ASK_READ(0, 0, 8), INVALID(0) } },
 	{ "atomic without responder resources", .resources = NONE, .step = {
@@ -225,6 +233,11 @@ static const struct course refusals[] = {
 	{ "atomic on memory that may be written", .region = ALL_BUT(ATOMIC), .step = {
 		ASK(FETCH_ADD), DENIED } },
 	REFUSE("atomic behind the end", ASK(CMP_SWAP, .va = REGION_BYTES), DENIED),
+	REFUSE("READ of another domain", OTHER_PD, ASK_READ(0, 0, 8), DENIED),
+	REFUSE("WRITE to another domain", OTHER_PD, ASK_WRITE(0, 0, 8), DENIED),
+	REFUSE("atomic on another domain", OTHER_PD, ASK(FETCH_ADD), DENIED),
+	REFUSE("invalidation in another domain", POST(1), OTHER_PD, ASK(SEND_ONLY_INV),
+	       REFUSED(0, NAK_ACCESS, IB_WC_REM_ACCESS_ERR)),
 	REFUSE("invalidation of an unknown key",
 	       POST(1), ASK(SEND_ONLY_INV, .rkey_xor = 0x100000),
 	       REFUSED(0, NAK_ACCESS, IB_WC_REM_ACCESS_ERR)),
@@ -531,6 +544,10 @@ static void failed_qp_flushes_all_its_receives(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
 		KUNIT_EXPECT_EQ(test, wc.status, IB_WC_WR_FLUSH_ERR);
 	}
+	local_irq_disable();
+	test_post_recv(b->hca, b->qp, i, BUFFER_OFFSET, BUFFER_BYTES);
+	local_irq_enable();
+	KUNIT_EXPECT_TRUE(test, test_poll_in_time(b->hca, &wc));
 }
 
 /* Another QP whose late flush takes any length of time */
