@@ -288,6 +288,43 @@ static void drain_of_full_queues_ends(struct kunit *test)
 	}
 }
 
+static void completions_of_a_send_queue_are_removed(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	struct ib_wc wc = { .qp = b->idle };
+
+	test_qp_bring_up(b->hca, b->idle, &spec, IB_QPS_RTS);
+	rhca_cq_post(to_rhca_cq(b->cq), &wc, 1, 0);
+	KUNIT_EXPECT_EQ(test, 0, test_qp_move(b->idle, IB_QPS_RESET));
+	KUNIT_EXPECT_EQ(test, 0, ib_poll_cq(b->cq, 1, &wc));
+}
+
+/* 11.4.2.2: the CQ is armed twice; then something completes that is not solicited */
+static const struct arming {
+	const char *desc;
+	enum ib_cq_notify_flags first;
+	enum ib_wc_status status;
+	bool event;
+} armings[] = {
+	{ "for the next", IB_CQ_NEXT_COMP, IB_WC_SUCCESS, true },
+	{ "for solicited ones", IB_CQ_SOLICITED, IB_WC_SUCCESS, false },
+	{ "for solicited ones, an error", IB_CQ_SOLICITED, IB_WC_GENERAL_ERR, true },
+};
+KUNIT_ARRAY_PARAM_DESC(arming, armings, desc);
+
+static void cq_is_armed_by_the_stronger_condition(struct kunit *test)
+{
+	const struct arming *c = test->param_value;
+	struct bench *b = setup(test);
+	struct ib_wc wc = { .qp = b->idle, .status = c->status };
+
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(b->cq, c->first | IB_CQ_REPORT_MISSED_EVENTS));
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(b->cq, IB_CQ_SOLICITED));
+	KUNIT_EXPECT_EQ(test, c->event, rhca_cq_post(to_rhca_cq(b->cq), &wc, 1, 0));
+	KUNIT_EXPECT_EQ(test, 1, ib_req_notify_cq(b->cq, IB_CQ_SOLICITED |
+							 IB_CQ_REPORT_MISSED_EVENTS));
+}
+
 /* A CQ of a process, which reads its ring without a lock. Free the ring */
 static struct rhca_cq *process_cq(struct kunit *test)
 {
@@ -367,6 +404,8 @@ TEST_SUITE(rhca_cq,
 	   KUNIT_CASE(overrun_fails_every_qp_of_the_cq),
 	   KUNIT_CASE(cq_in_error_takes_no_completion),
 	   KUNIT_CASE(qp_of_a_cq_in_error_stays_in_reset),
+	   KUNIT_CASE_PARAM(cq_is_armed_by_the_stronger_condition, arming_gen_params),
+	   KUNIT_CASE(completions_of_a_send_queue_are_removed),
 	   KUNIT_CASE(completions_of_a_destroyed_qp_are_removed),
 	   KUNIT_CASE(flush_waits_for_room),
 	   KUNIT_CASE(drain_of_full_queues_ends),
