@@ -10,7 +10,7 @@
 #include "wire/encap.h"
 #include "wire/headers.h"
 
-#define TEST_PACKET_BYTES	(128 + 4096 + 8)	/* the longest */
+#define TEST_PACKET_BYTES	(128 + 8192 + 8)	/* the longest */
 #define TEST_FIRST_ID		0x1234
 
 /* Description of a packet */

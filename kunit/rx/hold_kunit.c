@@ -142,6 +142,8 @@ static const struct course courses[] = {
 	{ "a whole window is held", .step = {
 		ASK_WRITE(RHCA_HOLD_PACKETS - 1, 0, 8), HELD(1),
 		ASK_WRITE(RHCA_HOLD_PACKETS, 0, 8), HELD(1), COUNT(RX_HELD_DROPPED, 1) } },
+	{ "packet longer than a page is not held", .step = {
+		ASK_WRITE(1, 0, PAGE_SIZE + 4), HELD(0), COUNT(RX_HELD_DROPPED, 1) } },
 	{ "packet is held once", .step = {
 		ASK_WRITE(1, 0, 8), ASK_WRITE(1, 0, 8), HELD(1), COUNT(DUPLICATE_REQUEST, 1) } },
 	{ "port has a limit", .step = {
