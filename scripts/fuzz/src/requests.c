@@ -208,7 +208,9 @@ static void build_segment(struct talk *talk, struct transport *t, bool write, bo
 		put_target(talk, t, length);
 	if (imm && last)
 		transport_put32(t, 0x1234);
-	transport_put_payload(t, last ? length - at * talk->mtu_bytes : talk->mtu_bytes);
+	/* Rarely as long as the netdev's MTU allows */
+	transport_put_payload(t, rng_percent(&talk->rng, 1) ? rng_below(&talk->rng, 8800) :
+				 last ? length - at * talk->mtu_bytes : talk->mtu_bytes);
 }
 
 static void send_message(struct talk *talk)
