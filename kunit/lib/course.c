@@ -2,6 +2,7 @@
 #include <linux/unaligned.h>
 
 #include "lib/course.h"
+#include "sw/qp/clock.h"
 #include "sw/tx/send_sched.h"
 #include "sw/tx/window.h"
 #include "sw/verbs/device.h"
@@ -53,6 +54,18 @@ void test_course(struct kunit *test, const struct test_qp_spec *usual, u32 regio
 	if (b->bh_off)
 		local_bh_enable();
 	do_let_go(b, NULL);	/* the region could not be freed while in use */
+}
+
+static void stop_clock(void *unused)
+{
+	WRITE_ONCE(rhca_test_now, 0);
+}
+
+/* Stop the clock of the data path at @now, in ns */
+void test_set_clock(struct kunit *test, u64 now)
+{
+	test_at_end(test, stop_clock, NULL);
+	WRITE_ONCE(rhca_test_now, now);
 }
 
 /* --- requests of the peer ------------------------------------------------------------ */

@@ -164,6 +164,7 @@ struct bench *test_bench(struct kunit *test, enum ib_qp_type type,
 			 const struct test_qp_spec *spec, enum ib_qp_state state);
 struct bench *test_bench_mr(struct kunit *test, const struct test_qp_spec *spec, u32 bytes);
 void test_course(struct kunit *test, const struct test_qp_spec *usual, u32 region_bytes);
+void test_set_clock(struct kunit *test, u64 now);
 struct sk_buff *test_request(struct bench *b, const struct request *r);
 void test_ask(struct bench *b, const struct request *r);
 void test_fill_wr(struct bench *b, const struct request *r, struct ib_rdma_wr *wr,

@@ -8,7 +8,6 @@
 
 #include "lib/course.h"
 #include "sw/packet/parse.h"
-#include "sw/qp/clock.h"
 #include "sw/qp/hold.h"
 #include "sw/tx/window.h"
 #include "sw/verbs/port.h"
@@ -65,16 +64,10 @@ static void do_overtake(struct bench *b, const struct step *s)
 static ACT(is_waiting,
 	   KUNIT_EXPECT_TRUE(b->hca->test, rhca_wheel_is_queued(&b->sw->send.recovery->wait_timer)))
 
-static void stop_clock(void *unused)
-{
-	WRITE_ONCE(rhca_test_now, 0);
-}
-
 /* The aging timer fires at this time */
 static void do_age(struct bench *b, const struct step *s)
 {
-	test_at_end(b->hca->test, stop_clock, NULL);
-	WRITE_ONCE(rhca_test_now, s->r.swap_add);
+	test_set_clock(b->hca->test, s->r.swap_add);
 	rhca_holds_age();
 }
 

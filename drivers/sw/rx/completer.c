@@ -29,7 +29,7 @@ static const enum ib_wc_status nak_status[] = {
 static void take_sample(struct rhca_sw_qp *qp)
 {
 	struct rhca_requester *send = &qp->send;
-	u64 now = ktime_get_mono_fast_ns();
+	u64 now = rhca_now();
 
 	if (unlikely(send->recovering)) {
 		if (rhca_recover_delayed(&send->recovery->rule, &send->rtt, now)) {
