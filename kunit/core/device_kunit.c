@@ -791,7 +791,7 @@ static void unload_waits_for_a_moving_device(struct kunit *test)
 	references = refcount_read(&dev->ibdev.refcount);
 	refcount_set(&dev->ibdev.refcount, 0);
 	e = test_begin(test_elsewhere(test, remove_all, NULL));
-	msleep(STEP_MS);
+	test_becomes(test_sleeps(e));
 	KUNIT_EXPECT_EQ(test, recording_num(RECORDED_DEV_EXIT), 0);
 	refcount_set(&dev->ibdev.refcount, references);
 	rhca_dev_plugged(dev);

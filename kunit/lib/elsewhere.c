@@ -3,6 +3,7 @@
 #include <linux/sched.h>
 
 #include "lib/elsewhere.h"
+#include "lib/hca.h"
 #include "lib/packet.h"
 
 static void make_call(struct work_struct *work)
@@ -49,6 +50,7 @@ bool test_waits(struct elsewhere *e)
 {
 	bool waits;
 
+	test_becomes(READ_ONCE(e->task));
 	msleep(100);
 	waits = !completion_done(&e->done);
 	KUNIT_EXPECT_TRUE(e->test, waits);
