@@ -279,6 +279,7 @@ static int try_mcast(struct test_hca *hca, struct ib_qp *qp)
 	int ret = ib_attach_mcast(ud, &group, 0);
 
 	KUNIT_EXPECT_EQ(hca->test, to_rhca_dev(hca->ibdev)->num_mcast_groups, !ret);
+	KUNIT_EXPECT_EQ(hca->test, to_rhca_dev(hca->ibdev)->num_mcast_attachments, !ret);
 	if (!ret)
 		KUNIT_EXPECT_EQ(hca->test, ib_detach_mcast(ud, &group, 0), 0);
 	return ret;
@@ -362,6 +363,7 @@ static void full_group_takes_no_more(struct kunit *test)
 	for (i = 1; i <= room; i++)
 		KUNIT_EXPECT_EQ(test, ib_detach_mcast(qp[i], &group, 0), 0);
 	KUNIT_EXPECT_EQ(test, recording_num(RECORDED_MCAST_DETACH), room + 1);
+	KUNIT_EXPECT_EQ(test, to_rhca_dev(hca->ibdev)->num_mcast_attachments, 0);
 }
 
 static const struct undo_case {

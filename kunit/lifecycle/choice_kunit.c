@@ -281,6 +281,7 @@ STEP(on_port_1, b->port = &b->ports[1]; b->ports[1].index = 1)
 STEP(set_ttl, ASSERT_DONE(rhca_ttl_store(&find(b)->ports[0], arg)))
 STEP(set_tclass, ASSERT_DONE(rhca_tclass_store(&find(b)->ports[0], arg)))
 STEP(set_pkeys, ASSERT_DONE(rhca_pkeys_store(&find(b)->ports[0], arg)))
+STEP(set_cc, find(b)->ports[0].cc.np_cnp_prio = number(arg))
 STEP(on_hardware, wait_for(b, &recording_backend))
 STEP(on_software, wait_for(b, &rhca_sw_backend))
 STEP(on_none, wait_for(b, NULL))
@@ -300,6 +301,7 @@ STEP(named, EXPECT(is_named(b)))
 STEP(renamed, EXPECT(!is_named(b)))
 STEP(ttl, EXPECT(ttl_of(b, 0) == number(arg)))
 STEP(tclass, EXPECT(find(b)->ports[0].qos.tclass.global == number(arg)))
+STEP(cc, EXPECT(find(b)->ports[0].cc.np_cnp_prio == number(arg)))
 STEP(partition, EXPECT(has_partition(b, 0)))
 
 STEP(another, EXPECT(find(b)->serial != b->serial))
@@ -433,19 +435,20 @@ static const struct course {
 	{ "offer that is not able makes no device", .step = {
 		{ unable }, { offer }, { unserved }, { able }, { on_hardware } } },
 	{ "settings survive hardware and software in turn", .step = {
-		{ make }, { set_tclass, "104" }, { offer }, { on_hardware }, { named },
-		{ tclass, "104" }, { set_tclass, "32" }, { withdraw }, { on_software },
-		{ named }, { tclass, "32" } } },
+		{ make }, { set_tclass, "104" }, { set_cc, "3" }, { offer }, { on_hardware },
+		{ named }, { tclass, "104" }, { cc, "3" }, { set_tclass, "32" }, { set_cc, "2" },
+		{ withdraw }, { on_software }, { named }, { tclass, "32" }, { cc, "2" } } },
 	/* As the user left them, not as when hardware took over */
 	{ "settings outlive the netdev of hardware", ON_HARDWARE, {
 		{ make }, { offer }, { on_hardware }, { set_tclass, "104" }, { set_ttl, "7" },
-		{ reload }, { on_hardware }, { named }, { tclass, "104" }, { ttl, "7" },
+		{ set_cc, "3" }, { reload }, { on_hardware }, { named }, { tclass, "104" },
+		{ ttl, "7" }, { cc, "3" },
 		/* And those of the last device, not of an earlier one */
 		{ set_ttl, "8" }, { reload }, { on_hardware }, { ttl, "8" } } },
 	/* A new netdev is a different one, even with the same MAC address */
 	{ "settings end with a netdev of software", .step = {
-		{ make }, { offer }, { on_hardware }, { set_ttl, "7" }, { reload },
-		{ on_hardware }, { renamed }, { ttl, "0" } } },
+		{ make }, { offer }, { on_hardware }, { set_ttl, "7" }, { set_cc, "3" },
+		{ reload }, { on_hardware }, { renamed }, { ttl, "0" }, { cc, "6" } } },
 	/* The last one's are used, even defaults */
 	{ "settings are those of the last device", ON_HARDWARE, {
 		{ make }, { set_ttl, "7" }, { reload }, { choose }, { named }, { ttl, "7" },
