@@ -42,5 +42,28 @@ static void rate_holds_for_a_second(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, READ_ONCE(sw_qp->send.has_rate), c->limited);
 }
 
+/* np_cnp_prio, or with np_cnp_prio_mode that of data */
+static void cnp_has_the_priority_that_was_chosen(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &spec, IB_QPS_RTS);
+	struct rhca_sw_qp *sw_qp = to_sw_qp(ibqp_to_verbs(qp));
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	u32 mode;
+
+	for (mode = 0; mode <= 1; mode++) {
+		test_port(hca)->cc.np_cnp_prio_mode = mode;
+		sw_qp->congestion->cnp_due = 0;
+		local_bh_disable();
+		rcu_read_lock();
+		rhca_congestion_marked(sw_qp);
+		rcu_read_unlock();
+		local_bh_enable();
+		KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+		KUNIT_EXPECT_EQ(test, sent->priority, mode ? 0 : 6);
+	}
+}
+
 TEST_SUITE(rhca_congestion,
+	   KUNIT_CASE(cnp_has_the_priority_that_was_chosen),
 	   KUNIT_CASE_PARAM(rate_holds_for_a_second, age_gen_params));

@@ -188,6 +188,7 @@ void rhca_congestion_marked(struct rhca_sw_qp *qp)
 	if (path && READ_ONCE(qp->base.port->cc.enable) && cnp_is_due(qp))
 		send_cnp(qp, path);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_congestion_marked);
 
 /*
  * Without recent CNPs only the user's limit remains, if there is one. A CNP may have arrived after
