@@ -131,8 +131,13 @@ int rhca_verbs_dev_init(struct rhca_dev *core,
 void rhca_verbs_dev_exit(struct rhca_dev *core)
 {
 	struct rhca_verbs_dev *dev = core->private;
+	unsigned long i = 0;
 
 	cancel_delayed_work_sync(&dev->cq_errors);
+	WARN_ON_ONCE(memchr_inv(dev->num_objects, 0, sizeof(dev->num_objects)) ||
+		     atomic_read(&dev->num_on_demand) ||
+		     xa_find(&dev->keys, &i, ULONG_MAX, XA_PRESENT) ||
+		     xa_find(&dev->paths, &i, ULONG_MAX, XA_PRESENT));
 	xa_destroy(&dev->keys);
 	xa_destroy(&dev->paths);
 	kfree(dev);
