@@ -19,13 +19,17 @@ static void start(const struct jobs *jobs, struct running *running, uint64_t num
 {
 	pid_t pid = fork();
 
+	if (pid < 0) {
+		perror("fork");
+		exit(2);
+	}
 	if (!pid) {
 		signal(SIGTERM, SIG_DFL);
 		/* If the parent is killed, all jobs are. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		_exit(jobs->run(jobs->context, number));
 	}
-	*running = (struct running){ .pid = pid < 0 ? 0 : pid, .number = number, .began = time(NULL) };
+	*running = (struct running){ .pid = pid, .number = number, .began = time(NULL) };
 }
 
 /* Show where each thread of a job that does not end is */
