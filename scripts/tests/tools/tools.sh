@@ -154,6 +154,11 @@ check "files of the driver that Documentation/ABI lacks" "" \
 	"$(echo "$tree" | grep -vxE "$cores" | grep -vxF "$described")"
 check "files in Documentation/ABI that the device lacks" "" \
 	"$(echo "$described" | grep -vxF "$tree")"
+check "files that every user may write" "" \
+	"$(find "$IB/$DEV_A/" /sys/module/roce_hca/ -perm -o+w -type f)"
+check_fails "another user's TTL is refused" setpriv --reuid 65534 --regid 65534 --clear-groups \
+	sh -c 'echo 5 > "$1"' sh "$IB/$DEV_A/tc/1/ttl"
+check "and not set" 0 "$(< "$IB/$DEV_A/tc/1/ttl")"
 
 # --- roce-status --------------------------------------------------------------------
 
