@@ -121,6 +121,16 @@ static bool counters_agree(const struct peer *peer, const struct counted *before
 	return false;
 }
 
+/* Only the target sends to the peer's MAC address. */
+static bool icrcs_are_right(const struct peer *peer)
+{
+	unsigned long long wrong = sum_totals(peer->shared).received_bad_icrc;
+
+	if (wrong)
+		printf("packets of the target with a wrong ICRC: expected 0, got %llu\n", wrong);
+	return !wrong;
+}
+
 /* --- the processes that run the cases ------------------------------------------------ */
 
 static int open_target(struct world *world)
@@ -191,7 +201,7 @@ static bool round_of_cases(struct peer *peer, uint64_t first, uint64_t last)
 	before = count_now(peer);
 	peer->first = first;
 	peer->last = last;
-	if (!run_cases(peer) || !counters_agree(peer, &before))
+	if (!run_cases(peer) || !counters_agree(peer, &before) || !icrcs_are_right(peer))
 		return false;
 	if (!honest_exchange(&peer->honest, &what)) {
 		printf("honest connection: its %s failed\n", what);
