@@ -94,6 +94,35 @@ fuzz_new_cases() {
 	beside_tenants fuzz_run $(fuzz_$1 --seed "$seed" $cases "${@:2}")
 }
 
+# fuzz_faults PERCENT [TIMES]: that part of allocations fails, that often at most, in processes
+# that request it only: neither in the scenario's own commands nor in the kernel's threads
+fuzz_faults() {
+	local kind
+	for kind in failslab fail_page_alloc; do
+		[ -d /sys/kernel/debug/$kind ] || continue
+		echo Y > /sys/kernel/debug/$kind/task-filter
+		echo "$1" > /sys/kernel/debug/$kind/probability
+		echo "${2:--1}" > /sys/kernel/debug/$kind/times
+		echo 0 > /sys/kernel/debug/$kind/verbose
+	done
+	[ ! -e /sys/kernel/debug/failslab/ignore-gfp-wait ] || echo N > /sys/kernel/debug/failslab/ignore-gfp-wait
+}
+
+# Cases of hostile processes whose allocations fail, on a kernel that can do that: the honest
+# connection must hold, and what follows as well
+fuzz_faulty_cases() {
+	local file=/sys/kernel/debug/failslab/times times=1000000 failed
+
+	[ -e $file ] || return 0
+	echo "rhca-test: expect page allocation failure" > /dev/kmsg
+	fuzz_faults 1 $times
+	fuzz_run $(fuzz_process --seed "${RHCA_FUZZ_SEED:-$(fuzz_seed)}" --seconds 15 --wild)
+	failed=$((times - $(< $file)))
+	fuzz_faults 0
+	echo "rhca-test: expect nothing" > /dev/kmsg
+	check_ok "at least 100 allocations failed ($failed)" [ $failed -ge 100 ]
+}
+
 # Coverage: every counter of device A that moved
 fuzz_counters() {
 	local file

@@ -27,20 +27,6 @@ calm=${RHCA_SOAK_CALM:-120} wild=${RHCA_SOAK_WILD:-60}
 say "seed $seed"
 RANDOM=$((seed & 32767))
 
-# Allocations fail only in processes that request it, not in the scenario's own commands and the
-# kernel's threads.
-faults() { # faults PERCENT
-	local kind
-	for kind in failslab fail_page_alloc; do
-		[ -d /sys/kernel/debug/$kind ] || continue
-		echo Y > /sys/kernel/debug/$kind/task-filter
-		echo "$1" > /sys/kernel/debug/$kind/probability
-		echo -1 > /sys/kernel/debug/$kind/times
-		echo 0 > /sys/kernel/debug/$kind/verbose
-	done
-	[ ! -e /sys/kernel/debug/failslab/ignore-gfp-wait ] || echo N > /sys/kernel/debug/failslab/ignore-gfp-wait
-}
-
 # fuzz_tenant --seed N ...: the command line of a hostile tenant, of another kind in each turn
 fuzz_tenant() {
 	printf '%s\n' ip netns exec "$NS_A" timeout -k 60 5 "$WORK/hostile-tenant" \
@@ -48,12 +34,12 @@ fuzz_tenant() {
 }
 
 # Run a fuzzer again and again in the background until wild_time ends, ignoring its results
-wild() { # wild peer|process|tenant
+wild() { # wild peer|process|tenant [OPTION]
 	(
 		trap - EXIT
 		while [ -e "$WORK/wild" ]; do
 			seed=$((seed + 1000))
-			mapfile -t command < <("fuzz_$1" --seed $seed --seconds 20)
+			mapfile -t command < <("fuzz_$1" --seed $seed --seconds 20 "${@:2}")
 			(
 				[ ! -e /proc/self/make-it-fail ] || echo 1 > /proc/$BASHPID/make-it-fail
 				exec timeout -s KILL 240 "${command[@]}"
@@ -107,17 +93,17 @@ wild_time() {
 	local end=$((SECONDS + wild)) pid churns=0
 	WILD=()
 	touch "$WORK/wild"
-	faults 2
+	fuzz_faults 2
 	echo "rhca-test: expect page allocation failure" > /dev/kmsg
 	wild peer
-	wild process
+	wild process --wild
 	wild tenant
 	while [ $SECONDS -lt $end ]; do
 		churn
 		churns=$((churns + 1))
 	done
 	rm "$WORK/wild"
-	faults 0
+	fuzz_faults 0
 	for pid in "${WILD[@]}"; do
 		gone() { ! kill -0 "$pid"; }
 		wait_check 600 "a wild fuzzer ends ($churns changes around it)" gone

@@ -4,6 +4,7 @@
  * without coordination.
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -56,6 +57,7 @@ struct side {
 
 static struct side sides[2];
 static struct rings rings;
+static bool may_fail;
 
 struct actor {
 	struct rng rng;
@@ -65,6 +67,15 @@ struct actor {
 static void count(uint64_t *what, uint64_t by)
 {
 	__atomic_fetch_add(what, by, __ATOMIC_RELAXED);
+}
+
+/* For calls that name no object that the other thread may have destroyed */
+static void must(bool fine, const char *what)
+{
+	if (fine || may_fail)
+		return;
+	printf("expected success, got a failure: %s\n", what);
+	_exit(1);
 }
 
 /* --- objects ------------------------------------------------------------------ */
@@ -107,8 +118,11 @@ static void renew_cq(struct actor *actor, struct side *side)
 	/* Fails while a QP uses it */
 	if (mine->handle && cq_destroy(&side->dev, mine->handle) && rng_percent(&actor->rng, 70))
 		return;
-	if (cq_create(&side->dev, &cq, 1 + rng_below(&actor->rng, 600)))
+	/* Its ring may already be another's, see ring_map() */
+	if (cq_create(&side->dev, &cq, 1 + rng_below(&actor->rng, 600))) {
+		must(cq.handle, "create_cq");
 		return;
+	}
 	mine->ring = keep_ring(&cq.ring);
 	mine->handle = cq.handle;
 	count(&totals->objects, 1);
@@ -135,8 +149,10 @@ static void renew_srq(struct actor *actor, struct side *side)
 	}
 	if (mine->handle)
 		srq_destroy(&side->dev, mine->handle);
-	if (srq_create(&side->dev, &srq, 1 + rng_below(&actor->rng, 300), 1 + rng_below(&actor->rng, 4)))
+	if (srq_create(&side->dev, &srq, 1 + rng_below(&actor->rng, 300), 1 + rng_below(&actor->rng, 4))) {
+		must(srq.handle, "create_srq");
 		return;
+	}
 	mine->ring = keep_ring(&srq.ring);
 	mine->handle = srq.handle;
 	count(&totals->objects, 1);
@@ -170,7 +186,7 @@ static void renew_qp(struct actor *actor, struct side *side)
 static void renew_mr(struct actor *actor, struct side *side)
 {
 	struct mr *mine = &side->mr[slot(actor)], mr = *mine;
-	uint32_t start = rng_below(&actor->rng, ARENA / 2);
+	uint32_t start = rng_below(&actor->rng, ARENA / 2), bytes, access;
 
 	if (mr.handle && rng_percent(&actor->rng, 20)) {
 		mr_reregister(&side->dev, &mr, rng_below(&actor->rng, 8), rng_below(&actor->rng, 32));
@@ -179,10 +195,12 @@ static void renew_mr(struct actor *actor, struct side *side)
 	}
 	if (mr.handle)
 		mr_deregister(&side->dev, mr.handle);
-	if (mr_register(&side->dev, &mr, side->arena + start, 1 + rng_below(&actor->rng, ARENA / 2),
-			rng_percent(&actor->rng, 80) ? ACCESS_ALL | ACCESS_MW_BIND :
-			rng_below(&actor->rng, 64)))
+	access = rng_percent(&actor->rng, 80) ? ACCESS_ALL | ACCESS_MW_BIND : rng_below(&actor->rng, 64);
+	bytes = 1 + rng_below(&actor->rng, ARENA / 2);
+	if (mr_register(&side->dev, &mr, side->arena + start, bytes, access)) {
+		must(access != (ACCESS_ALL | ACCESS_MW_BIND), "reg_mr");
 		mr.handle = 0;
+	}
 	*mine = mr;
 	count(&totals->objects, 1);
 }
@@ -193,7 +211,8 @@ static void renew_mw(struct actor *actor, struct side *side)
 
 	if (side->mw_handle[at])
 		mw_dealloc(&side->dev, side->mw_handle[at]);
-	mw_alloc(&side->dev, 1 + rng_below(&actor->rng, 2), &side->mw_handle[at], &side->mw_rkey[at]);
+	must(!mw_alloc(&side->dev, 1 + rng_below(&actor->rng, 2), &side->mw_handle[at], &side->mw_rkey[at]),
+	     "alloc_mw");
 	count(&totals->objects, 1);
 }
 
@@ -205,7 +224,7 @@ static void renew_ah(struct actor *actor, struct side *side, const struct side *
 	memcpy(path.dgid, peer->gid, 16);
 	if (side->ah_handle[at])
 		ah_destroy(&side->dev, side->ah_handle[at]);
-	ah_create(&side->dev, &path, &side->ah_handle[at], &side->ah_number[at]);
+	must(!ah_create(&side->dev, &path, &side->ah_handle[at], &side->ah_number[at]), "create_ah");
 	count(&totals->objects, 1);
 }
 
@@ -487,18 +506,22 @@ static void populate(struct actor *actor)
 		connect_pair(actor, at);
 }
 
-void run_case(const char *const names[2], const int gid_index[2], uint64_t seed, uint64_t number)
+void run_case(const char *const names[2], const int gid_index[2], uint64_t seed, uint64_t number,
+	      bool wild)
 {
 	struct actor actors[THREADS];
 	pthread_t thread[THREADS];
 
+	may_fail = wild;
 	for (int i = 0; i < 2; i++) {
 		if (device_open(&sides[i].dev, names[i]) ||
 		    gid_read(names[i], gid_index[i], sides[i].gid))
-			_exit(1);
+			_exit(!wild);
 		sides[i].gid_index = gid_index[i];
 		sides[i].arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE,
 				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		if (sides[i].arena == MAP_FAILED)
+			_exit(!wild);
 	}
 	for (int i = 0; i < THREADS; i++) {
 		actors[i].rng = rng_of_case(seed + i, number);
@@ -508,7 +531,8 @@ void run_case(const char *const names[2], const int gid_index[2], uint64_t seed,
 	}
 	populate(&actors[0]);
 	for (int i = 0; i < THREADS; i++)
-		pthread_create(&thread[i], NULL, act, &actors[i]);
+		if (pthread_create(&thread[i], NULL, act, &actors[i]))
+			_exit(!wild);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 	_exit(0);

@@ -2,6 +2,7 @@
 #ifndef RHCA_FUZZ_CHURN_H
 #define RHCA_FUZZ_CHURN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Shared with the parent, which outlives its children */
@@ -17,7 +18,8 @@ struct totals {
 
 extern struct totals *totals;
 
-/* Be hostile process @number of @seed, and exit */
-void run_case(const char *const names[2], const int gid_index[2], uint64_t seed, uint64_t number);
+/* Be hostile process @number of @seed, and exit. @wild: any call may fail */
+void run_case(const char *const names[2], const int gid_index[2], uint64_t seed, uint64_t number,
+	      bool wild);
 
 #endif

@@ -8,8 +8,10 @@
  *
  * A case is one such process. The decisions of each thread depend only on the seed and the
  * number of the case, but their interleaving does not, so a case that found something may
- * have to be repeated: --case K --repeat N.
+ * have to be repeated: --case K --repeat N. With --wild the cases' memory allocations fail as
+ * debugfs says, those of the honest process do not.
  */
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -38,6 +40,7 @@ struct options {
 	unsigned int jobs;
 	double seconds;
 	bool one_range;
+	bool wild;
 };
 
 /* A quarter of the processes is killed, within a time in which most others end */
@@ -60,6 +63,15 @@ static void kill_later(uint32_t after_us)
 		kill(getpid(), SIGKILL);
 }
 
+/* For kernels with fault injection */
+static void let_allocations_fail(void)
+{
+	int fd = open("/proc/self/make-it-fail", O_WRONLY);
+
+	if (fd >= 0 && write(fd, "1", 1) == 1)
+		close(fd);
+}
+
 static int start_case(void *context, uint64_t number)
 {
 	const struct options *options = context;
@@ -67,7 +79,9 @@ static int start_case(void *context, uint64_t number)
 
 	if (is_killed(options, number, &after_us))
 		kill_later(after_us);
-	run_case(options->names, options->gid_index, options->seed, number);
+	if (options->wild)
+		let_allocations_fail();
+	run_case(options->names, options->gid_index, options->seed, number, options->wild);
 	return 0;
 }
 
@@ -154,13 +168,14 @@ static void report(uint64_t seed, bool well)
 static void usage(void)
 {
 	fputs("usage: process [--seed N] [--seconds S | --requests N | --case K[-L] [--repeat N]]\n"
-	      "               [--jobs N] A INDEX_A B INDEX_B\n", stderr);
+	      "               [--jobs N] [--wild] A INDEX_A B INDEX_B\n", stderr);
 	exit(2);
 }
 
 static const struct option long_options[] = {
 	{ "seed", 1, NULL, 'S' }, { "seconds", 1, NULL, 't' }, { "requests", 1, NULL, 'r' },
-	{ "case", 1, NULL, 'c' }, { "repeat", 1, NULL, 'n' }, { "jobs", 1, NULL, 'j' }, {}
+	{ "case", 1, NULL, 'c' }, { "repeat", 1, NULL, 'n' }, { "jobs", 1, NULL, 'j' },
+	{ "wild", 0, NULL, 'w' }, {}
 };
 
 static void parse(struct options *options, int argc, char **argv)
@@ -175,6 +190,7 @@ static void parse(struct options *options, int argc, char **argv)
 		case 'r': options->requests = strtoull(optarg, NULL, 0); break;
 		case 'j': options->jobs = strtoul(optarg, NULL, 0); break;
 		case 'n': options->repeat = strtoull(optarg, NULL, 0); break;
+		case 'w': options->wild = true; break;
 		case 'c':
 			options->first = strtoull(optarg, &end, 0);
 			options->last = *end == '-' ? strtoull(end + 1, NULL, 0) : options->first;
