@@ -85,6 +85,21 @@ check "inside: through, in memory, refused" "after after before" "$(as_user roce
 	sh "$elsewhere/through" "$elsewhere/memory" "$elsewhere/neither" | tr '\n' ' ' | sed 's/ $//')"
 check "outside" "after before before" \
 	"$(cat "$elsewhere"/{through,memory,neither}/file | tr '\n' ' ' | sed 's/ $//')"
+mkdir "$home/sub"
+echo before | tee "$home/sub/file" > "$home/file"
+chown -R $uid "$home/sub" "$home/file"
+for folder in sub .; do
+	check "$folder, in memory, in or as the current folder: inside, outside, what is not in it" "after before through" \
+		"$(as_user roce-lab run --rwdir "$elsewhere/through" --overlay-rwdir $folder -- sh -c \
+			'echo after > $0/file; cat $0/file; echo through > "$1/file"' $folder "$elsewhere/through" |
+			cat - "$home/$folder/file" "$elsewhere/through/file" | paste -sd ' ')"
+done
+for folder in / /run /dev; do
+	as_user roce-lab run --overlay-rwdir $folder -- true 2> "$work/said"
+	check "$folder is not in memory" "125 roce-lab: --overlay-rwdir $folder: it cannot be written" "$? $(< "$work/said")"
+done
+check "/etc is, and has the lab's hosts" "10.66.0.2 b" "$(as_user roce-lab run --hosts 2 --overlay-rwdir /etc -- \
+	getent hosts b | tr -s ' ')"
 check "/etc: written by root of the lab, on all hosts, not outside" "made no" "$(as_user roce-lab run --hosts 2 \
 	--user root -- sh -c 'echo made > /etc/rhca-lab-made; lab b cat /etc/rhca-lab-made') $(
 	[ -e /etc/rhca-lab-made ] && echo yes || echo no)"

@@ -183,14 +183,21 @@ static void put(const char *from, const char *path, bool below_own)
 	must_mount(from, path, NULL, MS_BIND, NULL);
 }
 
+/* Outer folders first, as both lists are sorted; of one that is in both the overlay is on top. */
 static void put_writable(const struct job *job, bool below_own)
 {
-	unsigned int i;
+	char **through = job->rwdirs, **memory = job->overlays;
 
-	for (i = 0; job->overlays[i]; i++)
-		put(text(PRIVATE "/layer%u/merged", i), job->overlays[i], below_own);
-	for (i = 0; job->rwdirs[i]; i++)
-		put(text(PRIVATE "/rw%u", i), job->rwdirs[i], below_own);
+	while (*through || *memory) {
+		if (*through && (!*memory || strcmp(*through, *memory) <= 0)) {
+			put(text(PRIVATE "/rw%td", through - job->rwdirs), *through, below_own);
+			through++;
+		} else {
+			put(text(PRIVATE "/layer%td/merged", memory - job->overlays), *memory,
+			    below_own);
+			memory++;
+		}
+	}
 }
 
 static void mount_own_folders(void)

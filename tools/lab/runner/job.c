@@ -23,7 +23,7 @@ static const char * const left_out[] = { "SSH_AUTH_SOCK", "SSH_AGENT_PID", "DISP
 					 "WAYLAND_DISPLAY", "XAUTHORITY" };
 /* Each host of a lab has its own of these. */
 static const char * const own_folders[] = { "/tmp", "/var/tmp", "/run", "/dev/shm" };
-/* The guest's own, or in memory; nothing in them is written through. */
+/* The guest's own, or in memory: they are not replaced. */
 static const char * const not_written[] = { "/proc", "/sys", "/dev", "/etc" };
 
 /* --- the message ------------------------------------------------------------ */
@@ -137,7 +137,7 @@ char *real_folder(const char *option, const char *given)
 	return path;
 }
 
-static bool can_be_written_through(const char *path)
+static bool can_be_put(const char *path)
 {
 	if (!strcmp(path, "/") || !strcmp(path, "/run"))
 		return false;
@@ -150,27 +150,32 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char * const *)a, *(char * const *)b);
 }
 
-/* Real paths that are written through, outer ones first */
-static void add_written(struct message *message, const char *cwd, const struct options *options)
+/* Real paths, each once, outer ones first. @cwd: one more that is written through, or NULL if the
+ * folders are in memory.
+ */
+static void add_folders(struct message *message, const char *name, const char *option,
+			const char **given, const char *cwd)
 {
-	size_t n = 0, i;
 	char **paths, *path;
+	size_t n = 0, i;
 
-	while (options->rwdir[n])
+	while (given[n])
 		n++;
 	paths = must_alloc((n + 1) * sizeof(*paths));
-	for (i = 0; i < n; i++) {
-		paths[i] = real_folder("--rwdir", options->rwdir[i]);
-		if (!can_be_written_through(paths[i]))
-			die("--rwdir %s: it cannot be written through", options->rwdir[i]);
+	for (n = 0; *given; given++) {
+		path = real_folder(option, *given);
+		if (can_be_put(path))
+			paths[n++] = path;
+		else if (cwd || !is_below(path, "/etc"))	/* in memory in any case */
+			die("%s %s: it cannot be written%s", option, *given, cwd ? " through" : "");
 	}
-	path = realpath(cwd, NULL);
-	if (path && can_be_written_through(path))
+	path = cwd ? realpath(cwd, NULL) : NULL;
+	if (path && can_be_put(path))
 		paths[n++] = path;
 	qsort(paths, n, sizeof(*paths), compare);
 	for (i = 0; i < n; i++)
 		if (!i || strcmp(paths[i], paths[i - 1]))
-			message_add(message, "rwdir", paths[i]);
+			message_add(message, name, paths[i]);
 }
 
 /* --- variables -------------------------------------------------------------- */
@@ -398,9 +403,8 @@ void job_write(struct message *message, const struct options *options,
 		message_add(message, "trace", options->trace);
 	add_modules(message, options->module);
 	if (!options->root)
-		add_written(message, cwd, options);
-	for (each = options->overlay_rwdir; *each; each++)
-		message_add(message, "overlay", real_folder("--overlay-rwdir", *each));
+		add_folders(message, "rwdir", "--rwdir", options->rwdir, cwd);
+	add_folders(message, "overlay", "--overlay-rwdir", options->overlay_rwdir, NULL);
 	add_environment(message, options);
 	for (word = options->command; *word; word++)
 		message_add(message, "arg", *word);
