@@ -39,6 +39,21 @@ for fact in "lock of a file: not shared" "socket: refused" "FIFO: no reader" \
 	check "${fact%%: *}" "${fact#*: }" "$(sed -n "s/^${fact%%: *}: //p" "$work/inside")"
 done
 
+: "a file that is open inside"
+echo old > "$home/read"
+: > "$home/appended"
+chown $uid "$home/read" "$home/appended"
+as_user roce-lab run -- sh -c 'exec 3< read 4>> appended; : > open
+	until [ -e changed ]; do sleep 0.1; done; cat read; echo in >&4' > "$work/inside" &
+busywait 60 test -e "$home/open" || fail "a program does not begin"
+echo new > "$home/new"
+mv "$home/new" "$home/read"
+echo outside >> "$home/appended"
+touch "$home/changed"
+wait
+check "another file of its name outside: what is opened" old "$(< "$work/inside")"
+check "what was appended outside: bytes of it" "in side" "$(paste -sd ' ' "$home/appended")"
+
 : "two labs in a folder"
 as_user roce-lab run -- flock both sh -c 'echo > held; until [ -e release ]; do sleep 0.1; done' &
 busywait 60 test -e "$home/held" || fail "the first lab has no lock"
