@@ -98,6 +98,10 @@ check_ok "nothing is left of a lab whose starter was killed" busywait 10 none_le
 emulated --user root -- sh -c 'echo "WARNING: made up" > /dev/kmsg' 2> "$work/said"
 check "status of a kernel fault" 99 $?
 rm -f "$(sed -n 's/^roce-lab: its log is //p' "$work/said")"
+printf 'int main(void) { __builtin_trap(); }' | gcc -x c -o "$home/traps" -
+check "status of a program that traps, then of one that does not" "0 1" "$(emulated -- sh -c '
+	ulimit -c 0; ./traps; dmesg | grep -c "traps: traps.* trap invalid opcode" > count; true' 2> "$work/said"; echo "$? $(
+	cat "$home/count")")"
 emulated --user root -- sh -c 'echo c > /proc/sysrq-trigger' 2> "$work/said"
 check "status of a panic" 125 $?
 rm -f "$(sed -n 's/.*its log is //p' "$work/said")"

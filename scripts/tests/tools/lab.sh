@@ -77,7 +77,8 @@ rm -f "$log"
 # For real ones, of KASAN and lockdep, see the scenario lab-debug.
 for case in "99:BUG: made up" "99:refcount_t: made up" \
 	"99:INFO: trying to register non-static key." \
-	"0:rcu: INFO: rcu_sched self-detected stall on CPU"; do
+	"0:rcu: INFO: rcu_sched self-detected stall on CPU" \
+	"0:traps: prog[9] trap divide error ip:55d0c0 sp:7ffc10 error:0 in prog[55d0c0+1000]"; do
 	as_user roce-lab run --user root -- sh -c 'echo "$0" > /dev/kmsg' "${case#*:}" 2> "$work/said"
 	check "status after ${case#*:}" "${case%%:*}" $?
 	rm -f "$(sed -n 's/^roce-lab: its log is //p' "$work/said")"

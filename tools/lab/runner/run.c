@@ -188,11 +188,15 @@ static const char * const fault_words[] = {
 	"unregister_netdevice: waiting",
 };
 
-/* Stock kernels use that word in warnings about processors, too, but not at the start of a line. */
+/* Stock kernels use that word in warnings about processors, too, but not at the start of a line;
+ * and on x86 some words for a program that ends by a signal, after "traps: ".
+ */
 static bool is_fault(const char *line, const char *word)
 {
 	const char *at = strstr(line, word);
 
+	if (at && strstr(line, "traps: ") && strstr(at, " ip:"))
+		return false;
 	if (!at || strcmp(word, "WARNING: ") || at == line)
 		return at;
 	return at[-1] == '>' || (at - line >= 2 && at[-2] == ']');
