@@ -105,6 +105,24 @@ check "and --timeout then" 124 "$(as_user roce-lab run --timeout 3 -- sh -c \
 wait $!
 check "nobody reads the output: --timeout ends it" "0 124" "$(< "$work/unread")"
 
+# Nobody reads what a command that has ended left in pipes.
+{
+	as_user unshare -rpf --mount-proc roce-lab run -- sh -c 'head -c 300000 /dev/zero; : > ended'
+	echo $? > "$work/first"
+} | {
+	busywait 20 test -e "$home/ended"
+	sleep 1
+	pkill -TERM -u $uid -x roce-lab
+	busywait 20 test -s "$work/first"
+}
+check "TERM after the command's end, to pid 1 of a container" 143 "$(< "$work/first")"
+pkill -KILL -u $uid
+{
+	as_user roce-lab run --timeout 3 -- head -c 300000 /dev/zero
+	echo $? > "$work/late"
+} | busywait 30 test -s "$work/late"
+check "--timeout after the command's end" 124 "$(< "$work/late")"
+
 : "it says why it does not"
 refuses "two processors where seccomp is forbidden" "--cpus 2: this machine forbids seccomp, .*" : \
 	./deny-syscalls.py $seccomp roce-lab run --cpus 2 -- true

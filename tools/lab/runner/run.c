@@ -85,24 +85,32 @@ static void give_up(int number)
 {
 	(void)number;
 	terminal_give_back();
-	if (current.timed_out)
+	if (current.timed_out || !current.kill_at_s)
 		_exit(STATUS_TIMED_OUT);
 	_exit(current.result > 0 ? current.result : current.ended ?: STATUS_FAILED);
 }
 
 static void end_by_signal(int number)
 {
+	sigset_t one;
+
 	terminal_give_back();
 	signal(number, SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, number);
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
 	raise(number);
+	/* A container's pid 1 does not end by it. */
+	_exit(128 + number);
 }
 
 /* From here on it waits only for the reader of the output: signals end that, and so does an alarm
- * if the time limit was exceeded before.
+ * some time after a signal or the time limit.
  */
 static void let_go(void)
 {
 	unsigned int left_s;
+	double end_s = KILL_AFTER_S;
 	size_t i;
 
 	current.let_go = true;
@@ -110,12 +118,15 @@ static void let_go(void)
 	for (i = 0; i < N_ENDING; i++)
 		if (!is_ignored(caught[i]))
 			signal(caught[i], end_by_signal);
-	if (current.timed_out || current.kill_at_s) {
-		signal(SIGALRM, give_up);
-		left_s = alarm(KILL_AFTER_S);
-		if (left_s)	/* It was due already. */
-			alarm(left_s);
+	if (!current.timed_out && !current.kill_at_s) {
+		if (!current.ready || !current.options->timeout_s)
+			return;
+		end_s += current.began_s + current.options->timeout_s - now_s();
 	}
+	signal(SIGALRM, give_up);
+	left_s = alarm(end_s > 1 ? end_s : 1);
+	if (left_s)	/* It was due already. */
+		alarm(left_s);
 }
 
 static void end_machine(void)
