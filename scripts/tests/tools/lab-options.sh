@@ -49,21 +49,32 @@ check "--pcap of a lab that does not start: status" 125 $?
 check_ok "--pcap, --trace: what the file had, if no command starts" cmp "$home/events" "$home/kept"
 as_user roce-lab run --trace sched:sched_process_hang kept -- true
 check "--trace without an event" 0 "$(stat -c %s "$home/kept")"
-# read_late OPTION...: a file larger than pipes, which nobody reads before the command has
+# read_late PINGS OPTION...: a file larger than pipes, which nobody reads before the command has
 # ended; into $work/late
 read_late() {
+	local pings=$1
+
+	shift
 	rm -f "$home"/{slow,ended}
 	as_user mkfifo slow
 	as_user sh -c 'exec < slow; until [ -e ended ]; do sleep 0.1; done; sleep 1; cat' > "$work/late" &
-	as_user roce-lab run --hosts 2 "$@" slow -- sh -c \
-		'ping -4 -q -s 4000 -i 0.002 -c 600 b > /dev/null; touch ended'
+	as_user roce-lab run --hosts 2 "$@" slow -- sh -c "ping -4 -q $pings b > /dev/null; touch ended" 2> "$work/said"
 	status=$?
 	wait $!
 }
-read_late --pcap
+pings='-s 4000 -i 0.002 -c 600'
+read_late "$pings" --pcap
 check "--pcap that is read late: status, pings and answers" "0 1200" \
 	"$status $(tcpdump -n -r "$work/late" icmp 2> "$work/err" | wc -l)"
-read_late --trace 'sched:*,skb:*,net:*'
+read_late '-f -s 60000 -c 4000' --user root --mtu 65000 --pcap
+check "--pcap of more than it can hold: status, and how many are missing" "125 1" \
+	"$status $(grep -c '^roce-lab: --pcap: up to [1-9][0-9]* packets are missing' "$work/said")"
+as_user timeout 60 roce-lab run --hosts 2 --user root --pcap flood.pcap -- sh -c 'for i in 1 2 3 4 5 6; do
+	setsid lab b ping -4 -f -q -s 2000 a > /dev/null 2>&1 & done; sleep 2'
+# 125: too much to be kept
+check_match "--pcap does not wait for who is left sending: status" '^(0|125)$' $?
+rm -f "$home/flood.pcap"
+read_late "$pings" --trace 'sched:*,skb:*,net:*'
 check "--trace that is read late: status" 0 $status
 check_ok "--trace: to the command's end" grep -q prev_comm=touch "$work/late"
 as_user roce-lab run --pcap /dev/full -- true 2> "$work/said"

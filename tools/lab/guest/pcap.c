@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <signal.h>
@@ -68,6 +69,28 @@ static void end_when_empty(int number)
 	last = 1;
 }
 
+/* Processes that the command left behind may go on sending: only what is queued is still read. */
+static void take_no_more(int from)
+{
+	struct sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog filter = { 1, &none };
+
+	if (setsockopt(from, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)))
+		say("capture: %s", strerror(errno));
+}
+
+/* All is written: how many packets had no room in the queue? */
+static void end_capture(int from)
+{
+	struct tpacket_stats stats = {};
+	socklen_t size = sizeof(stats);
+
+	getsockopt(from, SOL_PACKET, PACKET_STATISTICS, &stats, &size);
+	if (stats.tp_drops)
+		report("lost", "%u", stats.tp_drops);
+	_exit(0);
+}
+
 static void capture(const struct job *job, int from, int to)
 {
 	static char packet[sizeof(struct pcap_packet) + SNAP_BYTES + 4];
@@ -78,6 +101,7 @@ static void capture(const struct job *job, int from, int to)
 	struct iovec io = { frame, SNAP_BYTES };
 	struct sockaddr_ll source;
 	struct timespec now;
+	bool ending = false;
 	unsigned int i;
 	ssize_t got;
 
@@ -90,11 +114,14 @@ static void capture(const struct job *job, int from, int to)
 			.msg_control = control, .msg_controllen = sizeof(control),
 		};
 
-		got = recvmsg(from, &msg, last ? MSG_DONTWAIT : 0);
-		if (got < 0 && last && errno == EAGAIN)
-			_exit(0);
-		if (got < 0 || source.sll_pkttype == PACKET_OUTGOING ||
-		    !is_port(job, source.sll_ifindex, ports))
+		if (last && !ending) {
+			take_no_more(from);
+			ending = true;
+		}
+		got = recvmsg(from, &msg, ending ? MSG_DONTWAIT : 0);
+		if (got < 0 && ending && errno == EAGAIN)
+			end_capture(from);
+		if (got < 0 || !is_port(job, source.sll_ifindex, ports))
 			continue;
 		clock_gettime(CLOCK_REALTIME, &now);
 		got = put_tag_back(frame, got, &msg);
@@ -124,13 +151,15 @@ void capture_start(const struct job *job)
 		.link_type = 1,
 	};
 	struct sockaddr_ll all = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
-	int from = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
+	int from = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	/* The signal to end may arrive just before it waits. */
 	struct timeval look = { .tv_usec = LOOK_MS * 1000 };
 	int to = channel_open("capture", O_WRONLY), room = 1 << 26, on = 1;
 	struct sigaction action = { .sa_handler = end_when_empty };
 
-	if (from < 0 || bind(from, (struct sockaddr *)&all, sizeof(all)) || to < 0)
+	if (from < 0 || to < 0 ||
+	    setsockopt(from, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) ||
+	    bind(from, (struct sockaddr *)&all, sizeof(all)))
 		die("no capture: %s", strerror(errno));
 	setsockopt(from, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	setsockopt(from, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look));

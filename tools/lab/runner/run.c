@@ -41,7 +41,7 @@ static struct run {
 		uint64_t bytes;		/* bytes to come, as announced by the guest */
 	} outputs[4];
 	int n_outputs, copies[2];	/* files for CAPTURE and TRACE */
-	const char *log;
+	const char *log, *lost;		/* packets of a capture, as text */
 	double began_s, kill_at_s;
 	bool ready, timed_out, killed, let_go;
 	bool tainted;			/* by a fault, as the kernel's taint shows */
@@ -164,6 +164,11 @@ static bool wait_for_outputs(void)
 		if (!errors[i] || errors[i] == EPIPE || errors[i] == ECONNRESET)
 			continue;
 		say("%s: %s", current.outputs[i].name, strerror(errors[i]));
+		good = false;
+	}
+	if (current.lost) {
+		say("--pcap: up to %s packets are missing, as it was written too slowly",
+		    current.lost);
 		good = false;
 	}
 	current.n_outputs = 0;
@@ -484,6 +489,8 @@ static void take_report(char *name)
 	} else if (!strcmp(name, "ended")) {
 		current.ended = atoi(value);
 		let_go();
+	} else if (!strcmp(name, "lost")) {
+		current.lost = text("%s", value);
 	} else if (!strcmp(name, "sent")) {
 		note_sent(value);
 	} else if (!strcmp(name, "log")) {
