@@ -71,6 +71,10 @@ for limit in as fsize; do
 	check "with a limit ($limit) of 400 MB, and a lower soft one" 1 "$(with : prlimit \
 		--$limit=200000000:400000000 roce-lab run --hosts 2 -- sh -c "$two_hosts")"
 done
+check "with users and groups in files that lack the last line end" "user user" "$(with 'cd "$work" &&
+	printf root:x:0:0::/:/bin/sh > users && printf root:x:0: > groups &&
+	mount --bind users /etc/passwd && mount --bind groups /etc/group' roce-lab run -- sh -c 'id -nu; id -ng' 2>&1 |
+	paste -sd ' ')"
 check "with 256 MiB" 1 "$(with : roce-lab run --memory 256M --hosts 2 -- sh -c "$two_hosts")"
 check "with a root that is read-only, but for /tmp" good \
 	"$(with 'mount -o remount,bind,ro /' roce-lab run -- echo good)"

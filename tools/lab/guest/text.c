@@ -116,10 +116,14 @@ char *read_text(const char *path)
 	return data;
 }
 
+/* Lines, after a last one that may have no end */
 void append_file(const char *path, const char *what)
 {
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+	int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+	char last = '\n';
 
+	if (lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1 && last != '\n')
+		what = text("\n%s", what);
 	if (fd < 0 || write(fd, what, strlen(what)) < 0)
 		say("%s: %s", path, strerror(errno));
 	if (fd >= 0)
