@@ -130,6 +130,10 @@ check_match "--memory" '^4[0-9][0-9]$' "$(as_user roce-lab run --memory 512M -- 
 check "--verbose: the kernel's log, on stderr alone" "out 1" "$(as_user roce-lab run --verbose -- echo out \
 	2> "$work/said") $(grep -c 'Linux version ' "$work/said")"
 check "--pwd" "$home" "$(as_user roce-lab run --pwd -- pwd)"
+check "--mtu without IPv6" 256 "$(as_user roce-lab run --hosts 2 --mtu 600 -- ibv_devinfo |
+	sed -n 's/.*active_mtu:[^0-9]*\([0-9]*\) .*/\1/p')"
+as_user roce-lab run --append madeup -- true
+check "--append of a word that the kernel does not know: status" 0 $?
 check "--append" 1 "$(as_user roce-lab run --append made.up=word --append loglevel=5 -- \
 	grep -c 'made.up=word loglevel=5' /proc/cmdline)"
 

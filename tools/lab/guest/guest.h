@@ -81,8 +81,8 @@ int link_index(const char *name);
 void switch_add(unsigned int device, unsigned int mtu);
 int port_add(struct netlink *outside, int outside_ns, struct netlink *inside,
 	     const struct job *job, unsigned int host, unsigned int device);
-void port_give_addresses(struct netlink *inside, int index, unsigned int host,
-			 unsigned int device);
+char *port_give_addresses(const struct job *job, struct netlink *inside, int index,
+			  unsigned int host, unsigned int device);
 int port_up(const char *port, bool up);
 char *port_name(unsigned int host, unsigned int device);
 char *address_of(unsigned int host, unsigned int device);
@@ -107,7 +107,7 @@ void modules_insert(const char *programs, char **modules);
 void device_add(const struct job *job, struct netlink *initial, int initial_ns,
 		struct netlink *own, int own_ns, const char *name, const char *netdev);
 void device_wait(const struct job *job, const char *name, const char *address,
-		 const char *address6);
+		 const char *last);
 int device_remove(struct netlink *nl, const char *name);
 int gid_index(const char *device, const char *type, const char *address);
 

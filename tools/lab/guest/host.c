@@ -129,8 +129,8 @@ static void add_devices(const struct job *job, unsigned int host, struct netlink
 		name = device_name(job, host, i);
 		index = port_add(outside, outside_ns, &route, job, host, i);
 		device_add(job, initial, outside_ns, &rdma, own_ns, name, text("eth%u", i));
-		port_give_addresses(&route, index, host, i);
-		device_wait(job, name, address_of(host, i), address6_of(host, i));
+		device_wait(job, name, address_of(host, i),
+			    port_give_addresses(job, &route, index, host, i));
 	}
 	set_link_local(job, true);
 }

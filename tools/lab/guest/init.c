@@ -91,6 +91,14 @@ static void set_limits(void)
 	write_file("/proc/sys/fs/nr_open", "%u", INT_MAX & -64);
 }
 
+/* The kernel passes words of its command line that it does not know. */
+static bool is_init(const char *name)
+{
+	const char *slash = getpid() == 1 ? strrchr(name, '/') : NULL;
+
+	return slash && !strcmp(slash, "/init");
+}
+
 int main(int argc, char **argv)
 {
 	const char *programs;
@@ -98,7 +106,7 @@ int main(int argc, char **argv)
 	unsigned int i;
 	int orders;
 
-	if (getpid() != 1 || argc > 1)
+	if (!is_init(argv[0]))
 		return lab_main(argc, argv);
 	programs = boot();
 	files_first();

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/ipv6.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 #include <net/if.h>
@@ -197,10 +198,16 @@ int port_add(struct netlink *outside, int outside_ns, struct netlink *inside,
 	return index;
 }
 
-/* The device's GID table has this order. */
-void port_give_addresses(struct netlink *inside, int index, unsigned int host,
-			 unsigned int device)
+/* The device's GID table has this order. Returns the last one. */
+char *port_give_addresses(const struct job *job, struct netlink *inside, int index,
+			  unsigned int host, unsigned int device)
 {
-	add_address(inside, index, address_of(host, device));
-	add_address(inside, index, address6_of(host, device));
+	char *address = address_of(host, device);
+
+	add_address(inside, index, address);
+	if (job->mtu < IPV6_MIN_MTU)
+		return address;
+	address = address6_of(host, device);
+	add_address(inside, index, address);
+	return address;
 }

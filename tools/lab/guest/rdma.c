@@ -168,10 +168,10 @@ static bool has_gid(const char *device, const char *type, const char *address)
 }
 
 /* They appear in the order of the addresses: if the last one exists, all do. */
-static bool has_gids(const char *device, const char *address, const char *address6)
+static bool has_gids(const char *device, const char *address, const char *last)
 {
-	bool v1 = has_gid(device, "IB/RoCE v1", address6);
-	bool v2 = has_gid(device, "RoCE v2", address6);
+	bool v1 = has_gid(device, "IB/RoCE v1", last);
+	bool v2 = has_gid(device, "RoCE v2", last);
 
 	return (v1 || v2) && v1 == has_gid(device, "IB/RoCE v1", address) &&
 	       v2 == has_gid(device, "RoCE v2", address);
@@ -196,12 +196,12 @@ void device_add(const struct job *job, struct netlink *initial, int initial_ns,
 
 /* Wait until it can be used with its addresses; /sys must be mounted */
 void device_wait(const struct job *job, const char *name, const char *address,
-		 const char *address6)
+		 const char *last)
 {
 	int left = DEVICE_WAIT_MS;
 
 	while (!is_active(name) ||
-	       (strcmp(job->driver, "siw") && !has_gids(name, address, address6))) {
+	       (strcmp(job->driver, "siw") && !has_gids(name, address, last))) {
 		if (!left--)
 			die("the RDMA device %s does not become active", name);
 		usleep(1000);
