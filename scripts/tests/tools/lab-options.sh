@@ -123,6 +123,20 @@ first=$(lost 5)
 check "--seed: the same are lost" "$first" "$(lost 5)"
 check_ok "--seed: another, others" test "$first" != "$(lost 6)"
 
+cat > "$home/both-lose" << 'END'
+for host in a b; do lab --root $host sh -c "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6"; done
+ping -4 -c 1 b > /dev/null
+lab set b loss 30%; ping -4 -c 40 -i 0.01 -W 1 b | sed -n 's/.*icmp_seq=//p' | cut -d' ' -f1 > at-b
+lab set b loss 0; lab set a loss 30%
+lab b ping -4 -c 40 -i 0.01 -W 1 a | sed -n 's/.*icmp_seq=//p' | cut -d' ' -f1 > at-a
+cmp -s at-a at-b; echo $?
+END
+check "--seed: after lab set, too, each port has a sequence of its own" 1 \
+	"$(as_user roce-lab run --hosts 2 --seed 5 -- sh ./both-lose)"
+check "lab set waits for another one" waited "$(as_user roce-lab run -- sh -c '
+	lab --root flock /run/roce-lab/wire sh -c ": > locked; sleep 1; : > waited" &
+	until [ -e locked ]; do sleep 0.1; done; lab set a delay 1ms; ls waited')"
+
 : "the guest"
 check "--cpus" "3 1" "$(as_user roce-lab run --cpus 3 -- nproc) $(as_user roce-lab run --cpus 1 -- nproc)"
 check_match "--memory" '^4[0-9][0-9]$' "$(as_user roce-lab run --memory 512M -- \

@@ -13,11 +13,13 @@
  * PID namespace; the broker (broker.c) starts the command there.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -162,10 +164,10 @@ static const char *must_be_host(const char *name)
 }
 
 /* Current settings of a port's wire: a line each, starting with the initial ones */
-static void wire_now(const char *port, struct wire *wire, char **values)
+static void wire_now(const char *path, struct wire *wire, char **values)
 {
 	static const char * const names[] = { "loss", "delay", "rate" };
-	char *now = read_text(text(LAB_RUN "/wire.%s", port));
+	char *now = read_text(path);
 	unsigned int ecn = 0, seed_set = 0, seed = 0, i;
 	char **lines;
 
@@ -183,9 +185,9 @@ static void wire_now(const char *port, struct wire *wire, char **values)
 	wire->seed = seed * 1000003ull;
 }
 
-static void set_port(const char *port, const char *what, const char *value)
+static void set_port(unsigned int host, unsigned int device, const char *what, const char *value)
 {
-	char *values[4];
+	char *values[4], *port = port_name(host, device), *path = text(LAB_RUN "/wire.%s", port);
 	struct wire wire = {};
 	const char *wrong;
 	int ret;
@@ -193,31 +195,32 @@ static void set_port(const char *port, const char *what, const char *value)
 	if (!strcmp(what, "up") || !strcmp(what, "down")) {
 		ret = port_up(port, !strcmp(what, "up"));
 	} else {
-		wire_now(port, &wire, values);
+		wire_now(path, &wire, values);
+		wire.seed += host * LAB_MAX_DEVICES + device;
 		wrong = wire_parse(&wire, what, value ? value : "");
 		if (wrong)
 			fail(wrong);
 		values[*what == 'l' ? 0 : *what == 'd' ? 1 : 2] = (char *)value;
-		write_file(text(LAB_RUN "/wire.%s", port), "%s\n%s\n%s\n%s\n", values[0],
-			   values[1], values[2], values[3]);
+		/* This process may be killed meanwhile. */
+		write_file(LAB_RUN "/wire.new", "%s\n%s\n%s\n%s\n", values[0], values[1],
+			   values[2], values[3]);
+		rename(LAB_RUN "/wire.new", path);
 		ret = wire_set(port, &wire);
 	}
 	if (ret)
 		fail(strerror(-ret));
 }
 
-/* Those of all its devices */
+/* Those of all its devices; one process at a time, until it ends */
 static void set_wire(const char *host, const char *what, const char *value)
 {
-	unsigned int device;
-	char *port;
+	unsigned int number = host_number(host), device;
 
-	for (device = 0; device < LAB_MAX_DEVICES; device++) {
-		port = port_name(host_number(host), device);
+	flock(open(LAB_RUN "/wire", O_RDONLY | O_CLOEXEC), LOCK_EX);
+	for (device = 0; device < LAB_MAX_DEVICES; device++)
 		/* If asked by name for a device that does not exist, the kernel starts modprobe. */
-		if (!access(text("/sys/class/net/%s", port), F_OK))
-			set_port(port, what, value);
-	}
+		if (!access(text("/sys/class/net/%s", port_name(number, device)), F_OK))
+			set_port(number, device, what, value);
 }
 
 static void unplug(const char *host)
