@@ -29,7 +29,7 @@ import pytest
 
 FIXTURES = ('rdma_lab', 'rdma_hosts')
 FAILED = 125
-# The number of a pipe, to which roce-lab writes when the session has started
+# The number of a pipe, to which roce-lab writes when the session has started, or has wrong options
 STARTED = 'ROCE_LAB_STARTED'
 HERE = os.path.dirname(os.path.abspath(__file__))
 # A lab has its own, empty ones
@@ -157,7 +157,7 @@ def run_again(config, hosts):
         for end in ends:
             stack.callback(os.close, end)
         status = signals.run(words + session, ends[1])
-        # Else its kernel crashed after the start, or a capture ran out of space.
+        # Else its kernel crashed after the start, a capture ran out of space, or its options are wrong.
         if status == FAILED and not select.select(ends[:1], [], [], 0)[0]:
             config.rdma_lab_reason = 'roce-lab: no lab here ("roce-lab check" says why)'
             status = None

@@ -84,6 +84,12 @@ as_user env PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3
 check "a lab that ends under its tests: status, those that are skipped" "125 0" \
 	"$? $(grep -c SKIPPED "$work/said")"
 rm -f "$(sed -n 's/.*its log is //p' "$work/said")"
+for options in '--losss 1%' '--loss 1furlong'; do
+	as_user env PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest \
+		-p pytest_roce_lab -p no:cacheprovider -rs -o rdma_lab_options="$options" test_ends.py \
+		> "$work/said" 2>&1
+	check "options $options: status, those that are skipped" "125 0" "$? $(grep -c SKIPPED "$work/said")"
+done
 # With --root, which only machines of an emulator have: a stand-in for the runner
 mkdir "$work/beside"
 cp "$python_path/pytest_roce_lab.py" "$work/beside/"

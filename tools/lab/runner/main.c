@@ -53,6 +53,7 @@ static int start(char **words, bool shell)
 	static char *command[2];
 	struct options options;
 
+	find_listener();
 	options_parse(&options, words);
 	if (shell && *options.command)
 		die("shell takes no command: roce-lab run does");

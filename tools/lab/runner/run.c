@@ -43,6 +43,7 @@ static struct run {
 	int n_outputs, copies[2];	/* files for CAPTURE and TRACE */
 	const char *log, *lost;		/* packets of a capture, as text */
 	double began_s, kill_at_s;
+	bool accepted;			/* the request, as far as the runner knows */
 	bool ready, timed_out, killed, let_go;
 	bool tainted;			/* by a fault, as the kernel's taint shows */
 	int ended;			/* the command's status, while output arrives */
@@ -189,6 +190,8 @@ void die(const char *format, ...)
 		why = "out of memory";
 	va_end(args);
 	say("%s", why);
+	if (!current.accepted)
+		write_all(current.listener, "", 1);
 	_exit(STATUS_FAILED);
 }
 
@@ -502,6 +505,7 @@ static void take_report(char *name)
 	} else if (!strcmp(name, "signalled")) {
 		current.result = 128 + atoi(value);
 	} else if (!strcmp(name, "error")) {
+		current.accepted = strncmp(value, "--", 2);
 		die("%s", value);
 	}
 }
@@ -660,10 +664,10 @@ static int judge(bool written)
 	return fault ? STATUS_FAULT : written ? 0 : STATUS_FAILED;
 }
 
-/* A pipe of pytest_roce_lab, which asks of a failure whether the command had started: see
- * take_report(). Its number is wrong if a program between has closed it.
+/* A pipe of pytest_roce_lab, which asks of a failure whether the command had started or the request
+ * was wrong: see take_report() and die(). Its number is wrong if a program between has closed it.
  */
-static void find_listener(void)
+void find_listener(void)
 {
 	const char *number = getenv("ROCE_LAB_STARTED");
 	int fd = number ? atoi(number) : -1;
@@ -679,12 +683,12 @@ int run(const struct options *options)
 	bool written;
 
 	current.options = options;
-	find_listener();
 	terminal_look(&current.terminal);
 	/* All errors in the request are reported before a kernel is started. */
 	current.copies[0] = open_file("pcap", options->pcap);
 	current.copies[1] = open_file("trace", options->trace_file);
 	job_write(&current.orders, options, &current.terminal);
+	current.accepted = true;
 	machine_start(&current.machine, options, &current.orders);
 	current.began_s = now_s();
 	fcntl(current.machine.ends[ORDERS], F_SETFL, O_NONBLOCK);

@@ -127,6 +127,7 @@ struct relay *relay_start_framed(int from, int to);
 int relay_wait(struct relay *relay);
 
 /* --- run.c */
+void find_listener(void);
 int run(const struct options *options);
 
 /* --- check.c */
