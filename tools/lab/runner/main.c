@@ -102,6 +102,8 @@ int main(int argc, char **argv)
 		say("standard output: %s", strerror(errno));
 		status = STATUS_FAILED;
 	}
+	if (close(2) && !status)
+		status = STATUS_FAILED;
 	/* Threads that wait for the caller's input do not end by themselves. */
 	_exit(status);
 }
