@@ -53,7 +53,7 @@ small() {
 
 	# One flow has the port when the other starts: only rates make them share it
 	line=$($sim work=steps hosts=3 host_mbps=40000 link_ns=1000 depth=32 stagger_us=20000 \
-		kmin_kb=5 kmax_kb=200 pmax=1 run_us=200000 warm_us=120000)
+		kmin_kb=5 kmax_kb=200 pmax=1 run_us=300000 warm_us=200000)
 	expect "two flows converge by CNPs" "$line" goodput '>' .9 jain '>' .98 cnps '>' 0 drops == 0
 
 	line=$($sim hosts=2 loss=1 depth=8 run_us=20000 seed=7)
@@ -66,6 +66,12 @@ small() {
 	again=$($sim hosts=2 depth=8 late_ns=2000000 early=25 run_us=1500000 warm_us=800000)
 	compare "packets that overtake others leave 0.8" "$(value goodput "$again")" '>' \
 		".8 * $(value goodput "$line")"
+	compare "a quarter of the packets is early" "($(value early "$again") / \
+		($(value sent "$again") + $(value acks "$again") + $(value naks "$again")) - .25) ^ 2" \
+		'<' '.01 ^ 2'
+	line=$($sim hosts=2 host_mbps=10000 rp_max_rate=100 depth=8)
+	compare "the last packet before a pause asks for an ACK" "$(value acks "$line")" '>' \
+		".9 * $(value sent "$line")"
 	line=$($sim hosts=2 loss=1 depth=8 run_us=20000 seed=7 selective_repeat=0)
 	expect "without selective repeat it costs more" "$line" repeated '>' .1
 }
@@ -77,6 +83,7 @@ refused() {
 	for words in hosts= hosts=x hosts=9x hosts=-1 hosts=1 hosts=nan hosts=99999999999 \
 		host_mbps=0 mtu=0 "work=poisson flows=0" "work=poisson load=0" work=nonsense \
 		topo=ring transport=quic sizes=large rp_gd=x enable=-1 enable=4294967296 \
+		tcp_window=1025 mtu=40000 frame_bytes=40000 \
 		"topo=leaf-spine leaves=0" "topo=leaf-spine spines=0" "topo=leaf-spine hosts=9" \
 		"topo=leaf-spine hosts=8 spines=1 flap_period_us=10"; do
 		# shellcheck disable=SC2086

@@ -177,15 +177,15 @@ static void arm(u32 index)
 	event_at(max(port->free_at, now), EVENT_PORT, index);
 }
 
-/* As "netem delay LATE reorder EARLY 50%": early packets are likely to follow each other */
+/* As "netem delay LATE reorder EARLY" */
 static u64 late(const struct port *port)
 {
-	static double last;
-
 	if (!param.late_ns || !is_switch(port))
 		return 0;
-	last = (last + random_unit()) / 2;
-	return last < param.early / 100 ? 0 : param.late_ns;
+	if (random_unit() >= param.early / 100)
+		return param.late_ns;
+	net_totals.early++;
+	return 0;
 }
 
 static void start(u32 index, u32 packet)

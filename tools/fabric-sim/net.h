@@ -91,7 +91,7 @@ struct port {
 
 /* Totals of all ports */
 struct net_totals {
-	u64 drops, marks, lost, cut;
+	u64 drops, marks, lost, cut, early;
 };
 
 extern struct packet *packets;

@@ -89,15 +89,27 @@ u32 pace_packets(struct qp *qp, u64 *wait_ns)
 	return 0;
 }
 
+static u64 made_good_from(const struct rhca_rate *rate)
+{
+	u64 late = LATE_NS, window;
+
+	if (rate->rate == rhca_rate_max(&param.cc)) {
+		window = rhca_rate_time(rate, RHCA_SEND_WINDOW * (u32)param.mtu);
+		late = max_t(u64, late, min_t(u64, LATE_LIMITED_NS, window));
+		late = max(late, rhca_rate_time(rate, QUANTUM_BYTES));
+	}
+	return now - min(now, late);
+}
+
 /* Packets were sent; @bytes from the IP header on */
 void pace_sent(struct qp *qp, u32 packets, u32 bytes)
 {
 	struct pace *pace = &qp->send.pace;
-	u64 late = now > LATE_NS ? now - LATE_NS : 0;
 
 	if (!packets || !pace->limited)
 		return;
 	bytes += packets * FRAME_BYTES;
-	pace->clock = max(pace->clock, late) + rhca_rate_time(&pace->rate, bytes);
+	pace->clock = max(pace->clock, made_good_from(&pace->rate)) +
+		      rhca_rate_time(&pace->rate, bytes);
 	rhca_rate_sent(&pace->rate, &param.cc, bytes);
 }

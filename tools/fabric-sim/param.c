@@ -19,6 +19,7 @@ struct param param = {
 };
 
 #define MOST_HOSTS	65536
+#define MOST_BYTES	(U16_MAX / 2)	/* struct packet has two of these */
 #define MOST		1e15		/* of all other parameters: exact as a double */
 #define LEAST_RATE	1e-3
 
@@ -70,11 +71,11 @@ static const struct number numbers[] = {
 	NUMBER(rx_ns, "processor time of a packet that arrives"),
 	NUMBER(rx_delay_ns, "time until the processor looks at it"),
 	NUMBER(tx_ns, "processor time of a packet that is sent"),
-	NUMBER_FROM(1, mtu, "payload of a packet, bytes"),
-	NUMBER(frame_bytes, "what a packet takes of the wire besides"),
+	{ "mtu", &param.mtu, "payload of a packet, bytes", 1, MOST_BYTES },
+	{ "frame_bytes", &param.frame_bytes, "what a packet takes of the wire besides", 0, MOST_BYTES },
 	NUMBER(timeout, "ACK timeout of verbs, 4.096 us << N"),
 	NUMBER(retry_cnt, "of verbs"),
-	NUMBER(tcp_window, "most packets in flight of transport=tcp"),
+	{ "tcp_window", &param.tcp_window, "most packets in flight of transport=tcp", 0, TCP_WINDOW_MAX },
 	NUMBER(tcp_rto_us, "its least retransmission timeout"),
 	NUMBER(tcp_dctcp, "1: marks shrink the window by their share (DCTCP)"),
 	NUMBER(seed, "of all that is random"),

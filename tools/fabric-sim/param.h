@@ -7,6 +7,8 @@
 
 #include "core/rules/cc.h"
 
+#define TCP_WINDOW_MAX	1024	/* packets */
+
 struct param {
 	/* topology */
 	const char *topo;

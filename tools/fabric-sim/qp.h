@@ -46,6 +46,7 @@ struct sender {
 	u32 oldest;
 	u32 newest;
 	u32 since_ack_req;
+	u32 ask_psn;
 	u32 hole_psn;
 	u32 loss_psn;
 	u32 refused_psn;
@@ -57,7 +58,6 @@ struct sender {
 	bool heard;
 	bool lossy;
 	bool repeating;
-	bool ask;
 	bool refused;
 	u64 not_before;
 	u64 heard_at;

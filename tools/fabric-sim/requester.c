@@ -20,6 +20,7 @@ void requester_reset(struct qp *qp)
 
 	send->rule = (struct rhca_recover){};
 	rhca_cwnd_reset(&send->cwnd);
+	send->ask_psn = NONE;
 	send->retries_left = param.retry_cnt;
 }
 
@@ -156,7 +157,8 @@ static void repeat_lost(struct qp *qp, u32 psn, enum rhca_recover_action action)
 
 	if (action == RHCA_RECOVER_NOTHING)
 		return;
-	if (rhca_rtt_is_queued(&send->rtt))
+	if (rhca_rtt_is_queued(&send->rtt) ||
+	    rhca_recover_costs_window(&send->rule, send->rtt.least))
 		rhca_cwnd_lost(&send->cwnd, PSN(psn), PSN(send->newest));
 	send->lossy = true;
 	send->loss_psn = psn;
@@ -190,6 +192,11 @@ static bool recovers(const struct sender *send)
 	       send->lossy || send->probes || send->doublings;
 }
 
+static bool is_held_up(const struct sender *send)
+{
+	return send->pause == PAUSE_PACE ? send->hole_due || !in_flight(send) : send->pause;
+}
+
 void requester_probe_event(struct qp *qp)
 {
 	struct sender *send = &qp->send;
@@ -199,7 +206,7 @@ void requester_probe_event(struct qp *qp)
 	send->probe_event = 0;
 	if (qp->failed || send->newest == send->oldest)
 		return;
-	if (send->pause)
+	if (is_held_up(send))
 		send->probe_at = now + wait_ns(send);
 	else if (send->heard)
 		send->probe_at = (recovers(send) ? send->heard_at : now) + wait_ns(send);
@@ -219,8 +226,8 @@ static bool wants_ack(const struct qp *qp)
 							       RHCA_ACK_INTERVAL_LOSSY;
 
 	interval = min(interval, send->cwnd.packets / 2U);
-	if (send->since_ack_req + 1 >= interval || send->repeating || send->ask ||
-	    in_flight(send) + 1 >= send->cwnd.packets)
+	if (send->since_ack_req + 1 >= interval || send->repeating ||
+	    send->next == send->ask_psn || in_flight(send) + 1 >= send->cwnd.packets)
 		return true;
 	return send->next + 1 == posted_end(qp);
 }
@@ -280,9 +287,8 @@ static bool repeat_hole(struct qp *qp, u32 *bytes)
 	rewind_to(send, send->hole_psn);
 	if (send->rule.probed && send->rtt.psn != PSN(send->hole_psn))
 		send->rtt.sent_at = timed;
-	send->ask = true;
+	send->ask_psn = send->next;
 	did = step(qp, bytes);
-	send->ask = false;
 	if (did && !send->refused)
 		rhca_recover_asks(&send->rule, PSN(send->hole_psn), PSN(send->next));
 	send->hole_due = send->refused;
@@ -321,16 +327,15 @@ static void ask_if_stuck(struct qp *qp, u32 *bytes)
 	if (!send->since_ack_req || !in_flight(send) || send->refused)
 		return;
 	rewind_to(send, send->next - 1);
-	send->ask = true;
+	send->ask_psn = send->next;
 	step(qp, bytes);
-	send->ask = false;
 }
 
 /* True if more can be sent, but the turn is over */
 static bool send_all(struct qp *qp, enum pause resumed)
 {
 	struct sender *send = &qp->send;
-	bool again = resumed == PAUSE_LOCAL_FULL, paced = pace_is_on(qp), did;
+	bool again = resumed == PAUSE_LOCAL_FULL, paced = pace_is_on(qp), did = true;
 	bool was_idle = send->newest == send->oldest && !again;
 	u32 budget = RHCA_SECTION_PACKETS, bytes = 0;
 	u64 sent = totals.sent, wait = 0;
@@ -341,13 +346,14 @@ static bool send_all(struct qp *qp, enum pause resumed)
 			pause_send(send, PAUSE_PACE, wait);
 			return false;
 		}
+		send->ask_psn = send->next + budget - 1;
 	}
 	if (send->hole_due)
-		repeat_hole(qp, &bytes);
-	do {
-		did = !send->refused && (sends_new(send) || send->next < send->newest) &&
-		      step(qp, &bytes);
-	} while (did && --budget && !send->refused);
+		budget -= repeat_hole(qp, &bytes);
+	while (did && budget && !send->refused) {
+		did = (sends_new(send) || send->next < send->newest) && step(qp, &bytes);
+		budget -= did;
+	}
 	if (!did && sends_new(send))
 		ask_if_stuck(qp, &bytes);
 	sent = totals.sent - sent - send->refused;
@@ -411,13 +417,24 @@ void requester_turn_event(struct qp *qp)
 
 /* --- answers: completer.c --------------------------------------------------- */
 
-static void take_sample(struct sender *send)
+static void measured(struct qp *qp)
 {
+	if (!qp->send.doublings)
+		return;
+	qp->send.doublings = 0;
+	probe_soon(qp);
+	qp->send.heard = true;
+}
+
+static void take_sample(struct qp *qp)
+{
+	struct sender *send = &qp->send;
+
 	if (rhca_recover_delayed(&send->rule, &send->rtt, now)) {
 		rhca_rtt_forget(&send->rtt, send->rtt.psn);
 		return;
 	}
-	send->doublings = 0;
+	measured(qp);
 	rhca_rtt_end(&send->rtt, now);
 }
 
@@ -428,14 +445,14 @@ static void note_progress(struct qp *qp, u32 upto)
 
 	rhca_cwnd_acked(&send->cwnd, acked, PSN(upto));
 	if (rhca_rtt_ends(&send->rtt, PSN(upto)))
-		take_sample(send);
+		take_sample(qp);
 	send->oldest = upto;
 	send->heard = true;
 	send->heard_at = now;
 	send->probes = 0;
 	if (!rhca_recover_is_over(&send->rule) &&
 	    rhca_recover_acked(&send->rule, PSN(upto), now)) {
-		send->doublings = 0;
+		measured(qp);
 		rhca_rtt_repeat_answered(&send->rtt, send->rule.answer_ns);
 	}
 	send->retries_left = param.retry_cnt;
@@ -460,8 +477,11 @@ static void take_nak(struct qp *qp, u32 psn)
 {
 	struct sender *send = &qp->send;
 	struct rhca_loss loss = loss_of(send, psn);
-	enum rhca_recover_action action = rhca_recover_nak(&send->rule, &loss);
+	enum rhca_recover_action action;
 
+	if (psn >= send->next)
+		return;
+	action = rhca_recover_nak(&send->rule, &loss);
 	if (action == RHCA_RECOVER_NOTHING)
 		return;
 	if (!param.cc.adp_retrans) {

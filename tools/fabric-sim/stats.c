@@ -233,9 +233,9 @@ void stats_end(void)
 	printf("label=%s ms=%.3f", param.label, now / 1e6);
 	print_rates();
 	print_completions();
-	printf(" sent=%lu repeated=%.5f drops=%.5f marks=%.5f lost=%lu cut=%lu", totals.sent,
+	printf(" sent=%lu repeated=%.5f drops=%.5f marks=%.5f lost=%lu cut=%lu early=%lu", totals.sent,
 	       totals.repeated / sent, net_totals.drops / sent, net_totals.marks / sent,
-	       net_totals.lost, net_totals.cut);
+	       net_totals.lost, net_totals.cut, net_totals.early);
 	printf(" acks=%lu naks=%lu cnps=%lu probes=%lu timeouts=%lu failed=%lu refused=%lu"
 	       " held_refused=%lu queue_kb=%u events=%lu\n", totals.acks, totals.naks,
 	       totals.cnps, totals.probes, totals.timeouts, totals.failed, totals.refused,

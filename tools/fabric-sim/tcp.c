@@ -12,7 +12,6 @@
 
 #include "qp.h"
 
-#define MOST		1024	/* packets of a window */
 #define FIRST_WINDOW	10	/* RFC 6928 */
 #define DUPLICATES	3	/* later packets after which one counts as lost */
 
@@ -37,8 +36,8 @@ enum state { GONE, LOST, OUT, SACKED };
  */
 struct tcp {
 	double cwnd, ssthresh, alpha;
-	u8 state[MOST];
-	u8 came[MOST];
+	u8 state[TCP_WINDOW_MAX];
+	u8 came[TCP_WINDOW_MAX];
 	u32 out, lost, highest, scanned, recover, window_end, acked, marked;
 	u8 doublings;
 	bool recovering;
@@ -62,9 +61,9 @@ void tcp_data(struct qp *qp, const struct packet *packet)
 	u8 *came = qp->tcp->came;
 
 	if ((s32)(psn - qp->recv.expected) >= 0)
-		came[psn % MOST] = 1;
-	while (came[qp->recv.expected % MOST])
-		came[qp->recv.expected++ % MOST] = 0;
+		came[psn % TCP_WINDOW_MAX] = 1;
+	while (came[qp->recv.expected % TCP_WINDOW_MAX])
+		came[qp->recv.expected++ % TCP_WINDOW_MAX] = 0;
 	ack = packet_new(PACKET_ACK, qp_index(qp), qp->recv.expected, 88);
 	packets[ack].psn2 = psn;
 	packets[ack].ce = packet->ce;
@@ -94,7 +93,7 @@ static void arm(struct qp *qp)
 
 static u8 *state_of(struct qp *qp, u32 psn)
 {
-	return &qp->tcp->state[psn % MOST];
+	return &qp->tcp->state[psn % TCP_WINDOW_MAX];
 }
 
 static void set_state(struct qp *qp, u32 psn, enum state state)
