@@ -229,6 +229,7 @@ int main(int argc, char **argv)
 								  IBV_WR_RDMA_READ);
 	open_side(&a, argv[1], argv[2]);
 	open_side(&b, argv[3], argv[4]);
+	memset(a.mr->addr, 1, SHORT_BYTES);
 	connect_pair(a.qp, &a.end, b.qp, &b.end);
 	measure(samples, MAX_COUNT, SECOND_NS);
 	count = atoi(argv[6]);
@@ -240,6 +241,8 @@ int main(int argc, char **argv)
 	bytes = bytes_now() - bytes;
 	if (load)
 		end_load(load);
+	if (memcmp(a.mr->addr, b.mr->addr, SHORT_BYTES))
+		errx(1, "the data has not arrived");
 	write_samples(argv[9], samples, count);
 	printf("%d %.0f\n", count, bytes * 1e3 / begin);
 	return 0;

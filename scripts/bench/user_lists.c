@@ -7,7 +7,7 @@
  *
  * KIND: write, read or send. LIST requests are posted by one ibv_post_send(), DEPTH
  * are outstanding. Prints "MINIMUM MEDIAN", nanoseconds for one operation, over ROUNDS
- * rounds of PER_ROUND operations.
+ * rounds of PER_ROUND operations. Fails if the data has not arrived.
  */
 #include "../tests/lib/rc-pair.h"
 
@@ -156,15 +156,19 @@ int main(int argc, char **argv)
 		errx(2, "bad argument");
 	open_side(&a, argv[1], argv[2]);
 	open_side(&b, argv[3], argv[4]);
+	memset(kind == READ ? b.mr->addr : a.mr->addr, 2, size);
 	connect_side(&a, &b);
 	connect_side(&b, &a);
 	run_round();			/* warm up */
 	for (i = 0; i < rounds; i++) {
 		start = now_ns();
 		run_round();
-		samples[i] = (now_ns() - start) / per_round;
+		samples[i] = now_ns() - start;
 	}
+	if (memcmp(a.mr->addr, b.mr->addr, size))
+		errx(1, "the data has not arrived");
 	qsort(samples, rounds, sizeof(samples[0]), compare_samples);
-	printf("%lld %lld\n", samples[0], samples[rounds / 2]);
+	printf("%.1f %.1f\n", (double)samples[0] / per_round,
+	       (double)samples[rounds / 2] / per_round);
 	return 0;
 }

@@ -17,14 +17,15 @@
  * another address within 64 MiB; else all have the same.
  *
  * KIND: write send read   one after the other, DEPTH outstanding
- *	 pingpong          a SEND each way, reports half of the round trip
+ *	 pingpong          a SEND each way, reports half of the round trip, in which each end
+ *			   also waits for the ACK of its SEND
  *	 floor             an skb of SIZE from A's netdev to a handler on B's
  *	 memcpy, crc       SIZE bytes copied, or put through crc32_le()
  *	 carry             the minimal work: crc32_le() of SIZE bytes at A, a copy to B, and
  *			   crc32_le() again there, MTU at a time
  *
  * Answer: "MINIMUM MEDIAN P99", nanoseconds for one operation, over ROUNDS rounds of
- * PER_ROUND operations. P99: 99 of 100 rounds are not slower.
+ * PER_ROUND operations. P99: 99 of 100 rounds are not slower. EBADMSG: data has not arrived.
  */
 #include <linux/crc32.h>
 #include <linux/debugfs.h>
@@ -50,6 +51,7 @@
 #define FLOOR_ETHERTYPE	0x88b5		/* IEEE 802 local experimental */
 #define STALL_NS	(20 * NSEC_PER_SEC)
 #define PORT		1
+#define PATTERN		0xa5
 
 enum kind { KIND_WRITE, KIND_SEND, KIND_READ, KIND_PINGPONG, KIND_FLOOR,
 	    KIND_MEMCPY, KIND_CRC, KIND_CARRY, NUM_KINDS };
@@ -626,6 +628,16 @@ static int compare_samples(const void *a, const void *b)
 	return one < two ? -1 : one > two;
 }
 
+static void answer_ns(struct job *job, u32 sample, char end)
+{
+	u64 tenths = div_u64(10 * job->samples[sample], job->per_round);
+	u32 tenth;
+
+	tenths = div_u64_rem(tenths, 10, &tenth);
+	snprintf(answer + strlen(answer), sizeof(answer) - strlen(answer), "%llu.%u%c",
+		 tenths, tenth, end);
+}
+
 static int measure(struct job *job)
 {
 	u64 start;
@@ -636,15 +648,38 @@ static int measure(struct job *job)
 	for (i = 0; !ret && i < job->rounds; i++) {
 		start = ktime_get_ns();
 		ret = round_of[job->kind](job);
-		job->samples[i] = div_u64(ktime_get_ns() - start,
-					  job->per_round);
+		job->samples[i] = ktime_get_ns() - start;
 	}
 	if (ret)
 		return ret;
 	sort(job->samples, job->rounds, sizeof(u64), compare_samples, NULL);
-	snprintf(answer, sizeof(answer), "%llu %llu %llu\n", job->samples[0],
-		 job->samples[job->rounds / 2],
-		 job->samples[(u64)job->rounds * 99 / 100]);
+	answer_ns(job, 0, ' ');
+	answer_ns(job, job->rounds / 2, ' ');
+	answer_ns(job, (u64)job->rounds * 99 / 100, '\n');
+	return 0;
+}
+
+static void fill(struct side *side)
+{
+	u32 i;
+
+	for (i = 0; i < side->num_chunks; i++)
+		memset(side->memory[i], PATTERN, CHUNK_BYTES);
+}
+
+/* Has every place that was read or written the data? */
+static int check_data(struct job *job)
+{
+	struct side *to = job->kind == KIND_READ ? &job->a : &job->b;
+	u32 i, num = min(job->a.sent, to->num_chunks * (CHUNK_BYTES / job->size));
+
+	for (i = 0; i < to->num_chunks; i++)
+		ib_dma_sync_single_for_cpu(to->ibdev, to->address[i], CHUNK_BYTES,
+					   DMA_FROM_DEVICE);
+	to->walked = 0;
+	for (i = 0; i < num; i++)
+		if (memchr_inv(next_memory(to, job->size), PATTERN, job->size))
+			return -EBADMSG;
 	return 0;
 }
 
@@ -672,6 +707,8 @@ static int run_job(struct job *job)
 	int ret;
 
 	ret = open_memory(&job->a, job->walk) ?: open_memory(&job->b, job->walk);
+	if (!ret)
+		fill(job->kind == KIND_READ ? &job->b : &job->a);
 	if (!ret && job->kind <= KIND_PINGPONG)
 		ret = open_verbs(&job->a, job) ?:
 		      open_verbs(&job->b, job) ?:
@@ -685,6 +722,8 @@ static int run_job(struct job *job)
 		if (job->kind == KIND_FLOOR)
 			dev_remove_pack(&floor_type);
 	}
+	if (!ret && job->kind <= KIND_PINGPONG)
+		ret = check_data(job);
 	if (job->a.status || job->b.status)
 		pr_err("rhca_bench: completion status %d at A, %d at B\n",
 		       job->a.status, job->b.status);
