@@ -13,7 +13,9 @@
 # So low that no processor of this machine is the bottleneck
 RATE_MBIT=${RATE_MBIT:-200}
 SWITCH=sw$$
-declare -A INCAST_PIDS=()
+declare -A INCAST_PIDS=() INCAST_HEADERS=()
+# Of a packet: IP, UDP, BTH, ICRC, RETH in one of 16; IP, TCP with timestamps
+declare -A INCAST_HEADERS_OF=([roce]=45 [tcp]=52)
 INCAST_SERVERS=()
 
 incast_host() { # incast_host NUMBER
@@ -126,18 +128,18 @@ incast_begin() {
 	done
 	for n in "$@"; do
 		incast_program "$kind" "$n" $((23000 + n)) client > "$WORK/client$n" 2>&1 &
-		INCAST_PIDS[$n]=$!
+		INCAST_PIDS[$n]=$! INCAST_HEADERS[$n]=${INCAST_HEADERS_OF[$kind]}
 	done
 }
 
 # incast_measure SECONDS: "HOST BYTES STANDSTILL_MS ok|failed" of each sender in
-# $WORK/table, goodput of all in INCAST_GOODPUT, seconds and samples in INCAST_TIME
+# $WORK/table, payload of all in INCAST_GOODPUT, seconds and samples in INCAST_TIME
 incast_measure() {
 	local n
 	local -a words=()
 
 	for n in "${!INCAST_PIDS[@]}"; do
-		words+=("$n=10.9.1.$n")
+		words+=("$n=10.9.1.$n=${INCAST_HEADERS[$n]}")
 	done
 	INCAST_GOODPUT=0 INCAST_TIME=
 	# Not ip netns exec, whose /sys lacks the files of devices in the initial namespace

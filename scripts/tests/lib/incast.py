@@ -3,11 +3,12 @@
 """Measure what arrives from several senders at one port while all of them send. Run it in
 the port's network namespace.
 
-usage: incast.py SECONDS MBIT DUPLICATES_FILE NAME=ADDRESS...
+usage: incast.py SECONDS MBIT DUPLICATES_FILE NAME=ADDRESS=HEADERS...
 
-Prints "NAME BYTES STANDSTILL_MS" for each sender, where the standstill is the longest time
+Prints "NAME BYTES STANDSTILL_MS" for each sender, of payload: HEADERS are the bytes of a packet
+that are none. The standstill is the longest time
 in which certainly nothing arrived from it, then "all GOODPUT SECONDS SAMPLES": a lower
-bound for the share of the wire that first copies have. Measurement starts one second after
+bound for the share of the wire that payload of first copies has. Measurement starts one second after
 all senders have been heard. On a busy machine there are fewer samples, and each takes long:
 a sample is only known to be taken between two times.
 """
@@ -18,7 +19,6 @@ import sys
 import time
 
 TABLE = 'incast'
-ETHERNET_BYTES = 14
 STEP = 0.1
 PATIENCE = 180      # a busy machine starts slowly
 
@@ -84,7 +84,8 @@ def standstill(samples, which):
 
 def main():
     seconds, mbit, path = float(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
-    senders = dict(word.split('=') for word in sys.argv[4:])
+    words = [word.split('=') for word in sys.argv[4:]]
+    senders = {name: address for name, address, _ in words}
     make(senders)
     try:
         if not wait_for_all(senders):
@@ -99,13 +100,15 @@ def main():
     finally:
         nft('delete', 'table', 'ip', TABLE)
     took = samples[-1][2] - samples[0][0]
-    grown = [(after[0] - was[0], after[1] - was[1])
-             for was, after in zip(samples[0][1], samples[-1][1])]
+    grown = []
+    for was, after, word in zip(samples[0][1], samples[-1][1], words):
+        packets = after[0] - was[0]
+        grown.append((packets, after[1] - was[1] - packets * int(word[2])))
     for which, name in enumerate(senders):
         print(name, grown[which][1], standstill(samples, which))
     packets, octets = (sum(column) for column in zip(*grown))
-    on_wire = (octets + packets * ETHERNET_BYTES) * 8e-6 / took / mbit
-    print('all', f'{on_wire * (1 - again / max(packets, 1)):.3f} {took:.1f} {len(samples)}')
+    share = octets * 8e-6 / took / mbit
+    print('all', f'{share * (1 - again / max(packets, 1)):.3f} {took:.1f} {len(samples)}')
     return 0
 
 
