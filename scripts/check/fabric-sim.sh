@@ -135,10 +135,9 @@ of() { # of NAME FIGURE LABEL: a figure of a row
 	value "$1" "$(row "$2" "$3")"
 }
 
-# The bounds have a margin of at least a quarter; Documentation/performance.rst has the values
-# measured when it was written.
+# The bounds have a margin of a quarter at most: Documentation/performance.rst has the values.
 check_figures() {
-	local figure label
+	local figure label most
 
 	for figure in $(tools/fabric-sim/figures --list); do
 		tools/fabric-sim/figures "$figure" > "build/fabric-sim/$figure.log" || {
@@ -149,27 +148,30 @@ check_figures() {
 		check_rows "$figure"
 	done
 	for label in 2:1-100-packets 8:1-100-packets; do
-		expect "$label, as on the wire" "$(row wire_incast $label)" goodput '>' .77 jain '>' .6
+		expect "$label, as on the wire" "$(row wire_incast $label)" goodput '>' .79 jain '>' .8
 	done
 	compare "loss of .1 % on a path of 2 ms costs less than a fifth" \
 		"$(of goodput wire_loss 1ms-0.1)" '>' ".8 * $(of goodput wire_loss 1ms-0)"
-	compare "1 % costs less than two thirds" \
-		"$(of goodput wire_loss 1ms-1)" '>' ".35 * $(of goodput wire_loss 1ms-0)"
+	compare "1 % costs less than .56" \
+		"$(of goodput wire_loss 1ms-1)" '>' ".44 * $(of goodput wire_loss 1ms-0)"
 	compare "1 % without delay costs less than a tenth" \
 		"$(of goodput wire_loss none-1)" '>' ".9 * $(of goodput wire_loss none-0)"
 	expect "two flows, defaults" "$(row two_flows defaults)" jain '>' .98 goodput '>' .9
 	expect "two flows, the paper's parameters" "$(row two_flows paper)" jain '>' .98 goodput '>' .9
-	for label in 16:1 64:1 256:1 1000:1; do
-		expect "incast $label" "$(row incast $label-rates)" last_us '<' 250000
-	done
+	while read -r label most; do
+		expect "incast $label" "$(row incast "$label-rates")" last_us '<' "$most"
+	done <<< "16:1 4770
+64:1 21800
+256:1 45000
+1000:1 138000"
 	compare "short messages beside a long flow wait less with rates" \
 		"$(of slow_p99 elephant rates)" '<' "$(of slow_p99 elephant no-rates)"
 	compare "selective repeat beats go-back-N in the median" \
 		"$(of slow_p50 recovery selective)" '<' "$(of slow_p50 recovery go-back-N)"
 	compare "a link that is down is routed around" \
 		"$(of goodput flap 20ms-routes-1ms)" '>' ".8 * $(of goodput flap steady)"
-	expect "all to all, 25 Gbit/s" "$(row all_to_all 25-rates)" last_us '<' 8000
-	expect "all to all, 100 Gbit/s" "$(row all_to_all 100-rates)" last_us '<' 20000
+	expect "all to all, 25 Gbit/s" "$(row all_to_all 25-rates)" last_us '<' 7400
+	expect "all to all, 100 Gbit/s" "$(row all_to_all 100-rates)" last_us '<' 2780
 }
 
 small
