@@ -289,26 +289,41 @@ static void all_served(struct rhca_turn_list *list)
 	WRITE_ONCE(list->num_posts, 0);
 }
 
+/* Another process may run by now than the one whose it is: then it waits with the others */
+static bool waits_with_others(struct rhca_turn *turn)
+{
+	struct rhca_turn_list *list = this_cpu_ptr(&rhca_turn_lists);
+
+	if (rhca_section_may_borrow() || rhca_is_of_current(&turn->qp->base))
+		return false;
+	if (llist_add(&turn->listed, &list->listed))
+		tasklet_schedule(&list->task);
+	return true;
+}
+
 /* QPs with only one packet to send share blocks */
 static void run_listed(struct tasklet_struct *task)
 {
 	struct rhca_turn_list *list = container_of(task, struct rhca_turn_list, task);
+	bool own = list == this_cpu_ptr(&rhca_own_turns);
 	struct rhca_shared_block shared __uninitialized;
 	bool begun = rhca_section_begin();
 	struct rhca_turn *turn;
 
 	/* Scheduled in vain a few times, it is left to ksoftirqd */
-	if (!rhca_section_may_borrow() && list != this_cpu_ptr(&rhca_own_turns)) {
+	if (!own && !rhca_section_may_borrow()) {
 		rhca_section_end(begun);
 		tasklet_schedule(task);
 		return;
 	}
 	if (!list->next)	/* otherwise some of them have yet to run */
 		WRITE_ONCE(list->num_posts, 0);
-	this_cpu_write(rhca_turn_lists.answered, 0);
+	list->answered = 0;
 	rhca_shared_begin(&shared);
 	rcu_read_lock();
 	while (section_continues() && (turn = next_listed(list))) {
+		if (own && waits_with_others(turn))
+			continue;
 		serve(turn, &shared, list);
 		list->served++;
 		release_left(&shared);
