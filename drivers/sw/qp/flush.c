@@ -17,8 +17,8 @@
 #include "sw/qp/flush.h"
 #include "sw/qp/turn_sched.h"
 
-/* Each serves one QP at a time, so they use at most two CPUs. Tests access the second */
-static struct workqueue_struct *first_wq;
+/* Each serves one QP at a time, so they use at most three CPUs. Tests access the last */
+static struct workqueue_struct *first_wq, *kernel_wq;
 VISIBLE_IF_KUNIT struct workqueue_struct *rhca_flush_again_wq;
 EXPORT_SYMBOL_IF_KUNIT(rhca_flush_again_wq);
 
@@ -75,7 +75,7 @@ static void flush_kernel_later(struct rhca_sw_qp *qp, const struct rhca_batch *b
 	if (!batch->flush_more)
 		return;
 	if (batch->flushed < RHCA_FLUSH_BUDGET) {
-		queue_delayed_work(rhca_flush_again_wq, &qp->flush_again, FLUSH_KERNEL);
+		queue_delayed_work(kernel_wq, &qp->flush_again, FLUSH_KERNEL);
 		return;
 	}
 	atomic_or(RHCA_FLUSH_MORE, &qp->send.deferred);
@@ -230,7 +230,8 @@ static void flush_again(struct work_struct *work)
 	flush_portion(qp, &batch);
 	delay = next_delay(qp, batch.flushed);
 	if (batch.flush_more || posts_are_silent(qp))
-		queue_delayed_work(rhca_flush_again_wq, &qp->flush_again, delay);
+		queue_delayed_work(qp->base.is_user ? rhca_flush_again_wq : kernel_wq,
+				   &qp->flush_again, delay);
 }
 
 /* --- life ------------------------------------------------------------------- */
@@ -281,20 +282,25 @@ void rhca_flush_qp_stop(struct rhca_sw_qp *qp)
 int rhca_flush_init(void)
 {
 	first_wq = alloc_workqueue("roce_hca_flush", WQ_UNBOUND, 1);
-	if (!first_wq)
-		return -ENOMEM;
+	rhca_flush_again_wq = alloc_workqueue("roce_hca_late_flush", WQ_UNBOUND, 1);
 	/* MEM_RECLAIM: nvme's work that destroys QPs is, and may have to wait for ours */
-	rhca_flush_again_wq = alloc_workqueue("roce_hca_late_flush",
-					      WQ_UNBOUND | WQ_MEM_RECLAIM, 1);
-	if (rhca_flush_again_wq)
+	kernel_wq = alloc_workqueue("roce_hca_kernel_flush", WQ_UNBOUND | WQ_MEM_RECLAIM, 1);
+	if (first_wq && rhca_flush_again_wq && kernel_wq)
 		return 0;
-	destroy_workqueue(first_wq);
+	rhca_flush_exit();
 	return -ENOMEM;
 }
 
-/* After the last QP is gone */
+static void destroy(struct workqueue_struct *wq)
+{
+	if (wq)
+		destroy_workqueue(wq);
+}
+
+/* After the last QP is gone, or when only some could be created */
 void rhca_flush_exit(void)
 {
-	destroy_workqueue(rhca_flush_again_wq);
-	destroy_workqueue(first_wq);
+	destroy(kernel_wq);
+	destroy(rhca_flush_again_wq);
+	destroy(first_wq);
 }
