@@ -114,7 +114,7 @@ fuzz_faulty_cases() {
 	local file=/sys/kernel/debug/failslab/times times=1000000 failed
 
 	[ -e $file ] || return 0
-	echo "rhca-test: expect page allocation failure" > /dev/kmsg
+	echo "rhca-test: expect page allocation failure|ref_tracker: memory allocation failure" > /dev/kmsg
 	fuzz_faults 1 $times
 	fuzz_run $(fuzz_process --seed "${RHCA_FUZZ_SEED:-$(fuzz_seed)}" --seconds 15 --wild)
 	failed=$((times - $(< $file)))

@@ -94,7 +94,7 @@ wild_time() {
 	WILD=()
 	touch "$WORK/wild"
 	fuzz_faults 2
-	echo "rhca-test: expect page allocation failure" > /dev/kmsg
+	echo "rhca-test: expect page allocation failure|ref_tracker: memory allocation failure" > /dev/kmsg
 	wild peer
 	wild process --wild
 	wild tenant

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +18,11 @@ struct running {
 
 static void start(const struct jobs *jobs, struct running *running, uint64_t number)
 {
-	pid_t pid = fork();
+	pid_t pid;
 
+	/* "make soak" lets allocations fail */
+	while ((pid = fork()) < 0 && (errno == ENOMEM || errno == EAGAIN))
+		usleep(1000);
 	if (pid < 0) {
 		perror("fork");
 		exit(2);

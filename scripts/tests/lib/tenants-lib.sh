@@ -11,7 +11,7 @@
 # RHCA_TENANT_SECONDS (default 2): length of each measurement; RHCA_TENANT_KINDS (all)
 
 TENANT_SECONDS=${RHCA_TENANT_SECONDS:-2}
-read -ra TENANT_KINDS <<< "${RHCA_TENANT_KINDS:-posts rnr polls registers invalidates contexts faults multicast cm errors wire}"
+read -ra TENANT_KINDS <<< "${RHCA_TENANT_KINDS:-posts polls registers invalidates contexts faults multicast cm errors wire}"
 # ib_core (7.3, too) keeps the task whose context it refused by ioctl, a leak that is not ours:
 # others in its place where leaks are looked for
 [ ! -e /sys/kernel/debug/kmemleak ] || TENANT_KINDS=("${TENANT_KINDS[@]/contexts/errors}")
