@@ -110,14 +110,20 @@ wait $!
 check "nobody reads the output: --timeout ends it" "0 124" "$(< "$work/unread")"
 
 # Nobody reads what a command that has ended left in pipes.
+as_pid_1() {
+	(cd "$home" && PATH="$work/moved here/bin:/usr/bin:/bin" HOME=$home exec unshare -pf --mount-proc \
+		setpriv --reuid=$uid --regid=$uid --clear-groups "$@")
+}
+# Until it has taken note of the command's end, TERM is for the command.
+told_to_end() {
+	pkill -TERM -u $uid -x roce-lab
+	test -s "$work/first"
+}
 {
-	as_user unshare -rpf --mount-proc roce-lab run -- sh -c 'head -c 300000 /dev/zero; : > ended'
+	as_pid_1 roce-lab run -- sh -c 'head -c 300000 /dev/zero; : > ended'
 	echo $? > "$work/first"
 } | {
-	busywait 20 test -e "$home/ended"
-	sleep 1
-	pkill -TERM -u $uid -x roce-lab
-	busywait 20 test -s "$work/first"
+	busywait 60 test -e "$home/ended" && busywait 60 told_to_end
 }
 check "TERM after the command's end, to pid 1 of a container" 143 "$(< "$work/first")"
 pkill -KILL -u $uid

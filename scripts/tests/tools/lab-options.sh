@@ -69,7 +69,7 @@ check "--pcap that is read late: status, pings and answers" "0 1200" \
 read_late '-f -s 60000 -c 4000' --user root --mtu 65000 --pcap
 check "--pcap of more than it can hold: status, and how many are missing" "125 1" \
 	"$status $(grep -c '^roce-lab: --pcap: up to [1-9][0-9]* packets are missing' "$work/said")"
-as_user timeout 60 roce-lab run --hosts 2 --user root --pcap flood.pcap -- sh -c 'for i in 1 2 3 4 5 6; do
+as_user timeout 300 roce-lab run --hosts 2 --user root --pcap flood.pcap -- sh -c 'for i in 1 2 3 4 5 6; do
 	setsid lab b ping -4 -f -q -s 2000 a > /dev/null 2>&1 & done; sleep 2'
 # 125: too much to be kept
 check_match "--pcap does not wait for who is left sending: status" '^(0|125)$' $?

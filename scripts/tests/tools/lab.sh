@@ -125,9 +125,14 @@ check "bytes through streams that do not block" "0 $(md5sum < "$work/bytes")" \
 	"$(< "$work/status") $(md5sum < "$work/copy")"
 as_user roce-lab run -- echo out > /dev/full 2> "$work/said"
 check "a disk that is full" "125 roce-lab: standard output: No space left on device" "$? $(< "$work/said")"
-as_user strace -qq -o /dev/null -P "$work/out" -e trace=close -e inject=close:error=ENOSPC \
-	roce-lab run -- echo out > "$work/out" 2> "$work/said"
-check "a disk that says so at the end" "125 roce-lab: standard output: No space left on device" "$? $(< "$work/said")"
+if as_user strace -qq -o /dev/null true 2> /dev/null; then
+	as_user strace -qq -o /dev/null -P "$work/out" -e trace=close -e inject=close:error=ENOSPC \
+		roce-lab run -- echo out > "$work/out" 2> "$work/said"
+	check "a disk that says so at the end" "125 roce-lab: standard output: No space left on device" \
+		"$? $(< "$work/said")"
+else
+	say "left out, no strace here: a disk that says so at the end"
+fi
 as_user roce-lab run -- sh -c 'echo out; exit 3' > /dev/full 2> "$work/said"
 check "and a status of its own" 3 $?
 # shellcheck disable=SC2216
