@@ -163,7 +163,7 @@ check_figures() {
 	done <<< "16:1 4770
 64:1 21800
 256:1 45000
-1000:1 138000"
+1000:1 183000"
 	compare "short messages beside a long flow wait less with rates" \
 		"$(of slow_p99 elephant rates)" '<' "$(of slow_p99 elephant no-rates)"
 	compare "selective repeat beats go-back-N in the median" \

@@ -677,6 +677,9 @@ static int check_data(struct job *job)
 		ib_dma_sync_single_for_cpu(to->ibdev, to->address[i], CHUNK_BYTES,
 					   DMA_FROM_DEVICE);
 	to->walked = 0;
+	/* Then the places are not received into one after the other */
+	if (job->walk && (job->kind == KIND_PINGPONG || job->kind == KIND_SEND))
+		return 0;
 	for (i = 0; i < num; i++)
 		if (memchr_inv(next_memory(to, job->size), PATTERN, job->size))
 			return -EBADMSG;

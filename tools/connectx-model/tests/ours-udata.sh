@@ -55,7 +55,7 @@ nothing_of_processes() {
 {
 	kinds='CQ|PD|QP|Q counter|RMP|UAR|XRC SRQ|XRC domain'
 	# mlx5_core logs the refusals of the firmware, and the commands that it gave up.
-	provoked='mlx5_cmd_out_err|timeout|Timeout'
+	provoked='mlx5_cmd_out_err|mlx5.*(timeout|Timeout)'
 }
 modprobe mlx5_core "$no_keys_in_advance"
 start_alone
