@@ -19,6 +19,8 @@ set -eu
 shopt -s inherit_errexit
 
 cd "$(dirname "$(realpath "$0")")/.."
+# shellcheck source=scripts/tests/lib/rping.sh
+. scripts/tests/lib/rping.sh
 
 # --- in the virtual machine ----------------------------------------------------
 
@@ -117,8 +119,8 @@ row() {
 		wait_for_listener $!
 		status=0
 		on h2 timeout 60 bash -c "exec $(fill_in "$client" $device_2 "$index2")" \
-			> /tmp/client 2>&1 || status=$?
-		wait $! || status=$?
+			> /tmp/client 2>&1 || status=$(rping_status $? /tmp/client)
+		wait $! || status=$((status | $(rping_status $? /tmp/server)))
 		if [ $status -eq 0 ]; then
 			said=$(sed -n "$figure" /tmp/client | tail -n 1)
 			# perftest fails to determine its clock rate on a very busy machine.

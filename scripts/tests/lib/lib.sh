@@ -22,6 +22,8 @@ RHCA_LINK_TYPE=${RHCA_LINK_TYPE:-roce}
 PYTHON=/usr/bin/python3
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$LIB LC_ALL=C
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+# shellcheck source=scripts/tests/lib/rping.sh
+. "$LIB/rping.sh"
 
 IP4_A=10.9.0.1 IP4_B=10.9.0.2
 IP6_A=fd09::1 IP6_B=fd09::2
@@ -529,20 +531,15 @@ listens_cm() {
 	busywait 5 all_sleep "$1" || :
 }
 
-# status_of STATUS FILE: correct the status of programs with known faults. rping closes its
-# event channel while its thread uses it, after all rounds are done and checked: if the peer's
-# disconnect arrives just then, the thread exits with 255. Its peer's status counts as well.
-# libfabric crashes on a message that arrives while it closes (consumers.rst): fi_pingpong has
-# printed its result by then, and exits with 1 and a backtrace.
+# status_of STATUS FILE: correct the status of programs with known faults: rping's, and libfabric's,
+# which crashes on a message that arrives while it closes (consumers.rst): fi_pingpong has printed
+# its result by then, and exits with 1 and a backtrace.
 status_of() {
 	if [ "$1" = 1 ] && grep -q 'libfabric.so.*(+0x' "$2" &&
 		grep -qE '^[0-9]+[km]? +[0-9]+ +=[0-9]+ ' "$2"; then
 		echo 0
-	elif [ "$1" = 255 ] && grep -q 'DISCONNECT EVENT' "$2" &&
-		[ "$(tail -n 1 "$2")" = 'rdma_get_cm_event: Bad file descriptor' ]; then
-		echo 0
 	else
-		echo "$1"
+		rping_status "$1" "$2"
 	fi
 }
 

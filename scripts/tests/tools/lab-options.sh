@@ -26,10 +26,13 @@ check "behind options it is the command's" "said --help" \
 
 : "the driver"
 check "--set" off "$(as_user roce-lab run --set blocks=off -- cat /sys/module/roce_hca/parameters/blocks)"
+cp "scripts/tests/lib/rping.sh" "$home"
 cat > "$home/ping-over-rdma" << 'END'
+. ./rping.sh
 lab b rping -s -a $(echo $ROCE_LAB_ADDRESSES | cut -d' ' -f2) -C 20 > server &
 until lab b rdma resource show cm_id | grep -q LISTEN; do sleep 0.1; done
-rping -c -a $(echo $ROCE_LAB_ADDRESSES | cut -d' ' -f2) -C 20 > client && echo good
+rping -c -a $(echo $ROCE_LAB_ADDRESSES | cut -d' ' -f2) -C 20 > client 2>&1
+[ "$(rping_status $? client)" = 0 ] && echo good
 END
 check "--tos: rping" good "$(as_user timeout 60 roce-lab run --hosts 2 --tos 106 --pcap seen.pcap \
 	--trace rdma_cma:cm_event_handler,rhca:rhca_tx events -- sh ./ping-over-rdma)"

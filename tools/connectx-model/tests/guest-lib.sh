@@ -3,6 +3,8 @@
 # Shared by the scenarios in this folder. They run inside the guest; each test prints one line,
 # "PASS name" or "FAIL name why", which the host counts.
 
+# shellcheck source=scripts/tests/lib/rping.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../../scripts/tests/lib/rping.sh"
 work=$(mktemp -d /tmp/connectx.XXXXXX)
 failed=0
 # Kernel messages before this scenario, if others ran in this guest
@@ -183,7 +185,8 @@ pair() {
 	for _ in $(seq 60); do
 		sleep 0.5
 		status=0
-		timeout 200 bash -c "$3" > "$work/client" 2>&1 || status=$?
+		timeout 200 bash -c "$3" > "$work/client" 2>&1 ||
+			status=$(rping_status $? "$work/client")
 		[ $status -ne 0 ] || break
 		# A client that started too early may retry; a failed test may not. (A datagram
 		# client reports a server that is not listening as "unreachable", status 1.)
@@ -192,7 +195,7 @@ pair() {
 		kill -0 $server 2> /dev/null || break
 	done
 	[ $status -eq 0 ] || kill $server 2> /dev/null
-	wait $server || status=$((status + 1000 + $?))
+	wait $server || [ "$(rping_status $? "$work/server")" = 0 ] || status=$((status + 1000))
 	report "$name" $status "$work/server" "$work/client"
 }
 
@@ -269,14 +272,17 @@ until_listening() { # until_listening PID
 
 # both_ends SERVER CLIENT COMMAND...: run the command twice, with a word for each appended
 both_ends() {
-	local server=$1 client=$2
+	local server=$1 client=$2 status=0
 
 	shift 2
 	# shellcheck disable=SC2086
-	timeout 60 "$@" $server &
+	timeout 60 "$@" $server > "$work/server" 2>&1 &
 	wait_for is_listening || return 1
 	# shellcheck disable=SC2086
-	timeout 60 "$@" $client && wait $!
+	timeout 60 "$@" $client > "$work/client" 2>&1 || status=$(rping_status $? "$work/client")
+	[ $status -ne 0 ] || wait $! || status=$(rping_status $? "$work/server")
+	cat "$work/server" "$work/client"
+	return $status
 }
 
 # On port 18515, of either family; 0A is the state of a listener.
