@@ -34,8 +34,13 @@ static ACT(is_target, KUNIT_EXPECT_EQ(b->hca->test, *(u64 *)(b->hca->buffer + TA
 /* A READ request starts this many bytes after the first */
 static ACT(is_from,
 	   KUNIT_EXPECT_EQ(b->hca->test, get_unaligned_be64(b->sent->extended), REMOTE_ADDR + s->n))
-/* The RTT of a path without queueing, and no packet is being timed */
-static ACT(do_path, b->send->rtt = (struct rhca_rtt) { .least = s->n, .smoothed = s->n })
+/* The RTT of a path without queueing, and no packet is being timed. There was a loss before */
+static void do_path(struct bench *b, const struct step *s)
+{
+	b->send->rtt = (struct rhca_rtt) { .least = s->n, .smoothed = s->n };
+	b->send->cwnd.threshold = RHCA_SEND_WINDOW / 2;
+}
+
 static ACT(do_holds, b->send->recovery->rule.peer = RHCA_PEER_HOLDS)
 
 /* After recent losses a READ is sent as requests of 8 packets */

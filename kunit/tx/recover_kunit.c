@@ -242,6 +242,8 @@ static void no_single_packet_is_retransmitted_if_disabled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_recover_probe(&recover, &loss), REWIND);
 }
 
+#define US(n)	((n) * (u64)NSEC_PER_USEC)
+
 /* With two copies it is unknown which one is answered, and a probe may merely have been early */
 static void only_first_retransmissions_are_timed(struct kunit *test)
 {
@@ -270,6 +272,44 @@ static void only_first_retransmissions_are_timed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, recover.answer_ns, 5000);
 	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REPEAT);
 	KUNIT_EXPECT_TRUE(test, rhca_recover_acked(&recover, loss.psn + 2, loss.now + 5000));
+}
+
+/* Whichever copy is answered: the round trip is not shorter than the time since the last */
+static void answer_to_any_copy_bounds_the_round_trip(struct kunit *test)
+{
+	struct rhca_loss loss = { .psn = 10, .newest = NEWEST, .now = NSEC_PER_SEC };
+	struct rhca_recover recover = {};
+
+	KUNIT_EXPECT_EQ(test, rhca_recover_answered_after(&recover, 15, loss.now), 0);
+	rhca_recover_repeats(&recover, loss.newest);
+	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REWIND);
+	KUNIT_EXPECT_EQ(test, rhca_recover_answered_after(&recover, 10, loss.now + 9), 0);
+	KUNIT_EXPECT_EQ(test, rhca_recover_answered_after(&recover, 11, loss.now + 9), 9);
+	KUNIT_EXPECT_EQ(test, rhca_recover_answered_after(&recover, 11, 9 * loss.now), loss.now);
+	KUNIT_EXPECT_FALSE(test, rhca_recover_acked(&recover, 11, loss.now + 9));
+	KUNIT_EXPECT_EQ(test, rhca_recover_answered_after(&recover, 12, loss.now + 20), 0);
+}
+
+/* A queue that was empty when the last packet was timed may be full now */
+static void answers_show_queueing_delay(struct kunit *test)
+{
+	struct rhca_rtt rtt = {};
+
+	rhca_rtt_at_least(&rtt, US(9000));
+	KUNIT_EXPECT_EQ(test, rtt.smoothed, 0);
+	rtt.least = US(100);
+	rtt.smoothed = US(100);
+	rhca_rtt_at_least(&rtt, US(349));
+	KUNIT_EXPECT_EQ(test, rtt.smoothed, US(100));
+	KUNIT_EXPECT_FALSE(test, rhca_rtt_is_queued(&rtt));
+	rhca_rtt_at_least(&rtt, US(1300));
+	KUNIT_EXPECT_EQ(test, rtt.smoothed, US(250));
+	rhca_rtt_at_least(&rtt, US(1300));
+	KUNIT_EXPECT_TRUE(test, rhca_rtt_is_queued(&rtt));
+	KUNIT_EXPECT_EQ(test, rtt.least, US(100));
+	rtt.smoothed = US(2000);
+	rhca_rtt_at_least(&rtt, US(1300));
+	KUNIT_EXPECT_EQ(test, rtt.smoothed, US(2000));
 }
 
 /* A probe that is answered within the round trip has repaired a loss, and later packets waited */
@@ -305,8 +345,6 @@ static void packet_after_a_probe_gives_no_round_trip_time(struct kunit *test)
 }
 
 /* --- waiting ---------------------------------------------------------------- */
-
-#define US(n)	((n) * (u64)NSEC_PER_USEC)
 
 static const struct wait_case {
 	const char *desc;
@@ -367,6 +405,8 @@ TEST_SUITE(rhca_recover,
 	   KUNIT_CASE(loss_costs_the_window_where_the_peer_drops),
 	   KUNIT_CASE(no_single_packet_is_retransmitted_if_disabled),
 	   KUNIT_CASE(only_first_retransmissions_are_timed),
+	   KUNIT_CASE(answer_to_any_copy_bounds_the_round_trip),
+	   KUNIT_CASE(answers_show_queueing_delay),
 	   KUNIT_CASE(packet_after_a_probe_gives_no_round_trip_time),
 	   KUNIT_CASE_PARAM(probe_waits_for_the_expected_answer, wait_gen_params),
 	   KUNIT_CASE(answer_to_a_retransmission_counts_without_other_samples));

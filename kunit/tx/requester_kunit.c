@@ -536,6 +536,14 @@ static const struct course courses[] = {
 	{ "missing packet is retransmitted after a full local queue", .step = {
 		WRITES(5 * MTU), FORGET, QUEUE(DROP), ANSWER(1, NAK_PSN, 0), QUEUE(SUCCESS),
 		COMES(1), LEFT(ANY_OPCODE, 1), SENT(0) } },
+	/* It was in slow start then; later the round trip tells whether a queue was full */
+	{ "first loss halves the window, and so does a full queue", .step = {
+		WRITES(5 * MTU), RTT(20 * NSEC_PER_USEC), ANSWER(0, NAK_PSN, 0),
+		WINDOW(RHCA_CWND_INITIAL / 2), ANSWER(4, NO_CREDITS, 1),
+		WRITES(5 * MTU), RTT(20 * NSEC_PER_USEC), ANSWER(5, NAK_PSN, 0),
+		WINDOW(RHCA_CWND_INITIAL / 2), ANSWER(9, NO_CREDITS, 1),
+		WRITES(5 * MTU), RTT(NSEC_PER_SEC), ANSWER(10, NAK_PSN, 0),
+		WINDOW(RHCA_CWND_INITIAL / 4) } },
 	/* After some round trips, not after the 4 s of the timeout, and without using a retry */
 	{ "unanswered packet is probed before the ACK timeout", .step = {
 		ADP, TIMEOUT(20), RTT(20 * NSEC_PER_USEC), PROVE, WRITES(MTU), COMES(6),

@@ -51,6 +51,16 @@ small() {
 	expect "8:1 into a queue of 100 packets" "$line" goodput '>' .9 jain '>' .95 failed == 0 \
 		drops '<' .1
 
+	# Nothing but retransmissions is sent there for a while, which no round trip is taken from;
+	# and senders that start at once have seen no path without a queue
+	line=$($sim hosts=9 host_mbps=10000 port_mbps=400 frame_bytes=58 link_ns=5000 depth=32 \
+		queue_kb=416 stagger_us=200000 run_us=3000000)
+	expect "windows shrink though nothing is timed" "$line" goodput '>' .9 jain '>' .9 \
+		drops '<' .08
+	line=$($sim hosts=65 host_mbps=100000 messages=1 kb=1024 until_done=1 run_us=1000000 \
+		buffer_kb=16384)
+	expect "64:1 at once into 8 MB" "$line" goodput '>' .6
+
 	# One flow has the port when the other starts: only rates make them share it
 	line=$($sim work=steps hosts=3 host_mbps=40000 link_ns=1000 depth=32 stagger_us=20000 \
 		kmin_kb=5 kmax_kb=200 pmax=1 run_us=300000 warm_us=200000)

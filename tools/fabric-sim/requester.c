@@ -157,7 +157,7 @@ static void repeat_lost(struct qp *qp, u32 psn, enum rhca_recover_action action)
 
 	if (action == RHCA_RECOVER_NOTHING)
 		return;
-	if (rhca_rtt_is_queued(&send->rtt) ||
+	if (rhca_rtt_is_queued(&send->rtt) || rhca_cwnd_is_untried(&send->cwnd) ||
 	    rhca_recover_costs_window(&send->rule, send->rtt.least))
 		rhca_cwnd_lost(&send->cwnd, PSN(psn), PSN(send->newest));
 	send->lossy = true;
@@ -395,6 +395,8 @@ void requester_turn(struct qp *qp)
 		return;
 	}
 	send->pause = PAUSE_NONE;
+	if (resumed && resumed != PAUSE_PACE)
+		rhca_recover_waited(&send->rule);
 	if (resumed != PAUSE_LOCAL_FULL && !send->since_ack_req && !send->hole_due &&
 	    send->next == posted_end(qp)) {
 		arm_ack_timer(qp);
@@ -450,10 +452,14 @@ static void note_progress(struct qp *qp, u32 upto)
 	send->heard = true;
 	send->heard_at = now;
 	send->probes = 0;
-	if (!rhca_recover_is_over(&send->rule) &&
-	    rhca_recover_acked(&send->rule, PSN(upto), now)) {
-		measured(qp);
-		rhca_rtt_repeat_answered(&send->rtt, send->rule.answer_ns);
+	if (!rhca_recover_is_over(&send->rule)) {
+		if (!pace_is_on(qp))
+			rhca_rtt_at_least(&send->rtt,
+					  rhca_recover_answered_after(&send->rule, PSN(upto), now));
+		if (rhca_recover_acked(&send->rule, PSN(upto), now)) {
+			measured(qp);
+			rhca_rtt_repeat_answered(&send->rtt, send->rule.answer_ns);
+		}
 	}
 	send->retries_left = param.retry_cnt;
 	send->repeating = false;

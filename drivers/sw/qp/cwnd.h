@@ -30,6 +30,12 @@ struct rhca_cwnd {
 	u32 recover_psn;	/* losses before this PSN have been reacted to */
 };
 
+/* First slow start: it doubles until a queue overflows, so the first loss counts as one */
+static inline bool rhca_cwnd_is_untried(const struct rhca_cwnd *cwnd)
+{
+	return cwnd->threshold == RHCA_SEND_WINDOW;
+}
+
 void rhca_cwnd_reset(struct rhca_cwnd *cwnd);
 void rhca_cwnd_acked(struct rhca_cwnd *cwnd, u32 packets, u32 upto);
 void rhca_cwnd_lost(struct rhca_cwnd *cwnd, u32 psn, u32 newest_psn);

@@ -76,6 +76,35 @@ void rhca_rtt_repeat_answered(struct rhca_rtt *rtt, u32 answer_ns)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_repeat_answered);
 
+/* Beyond the time @path of a round trip without queueing, this is queueing delay */
+static u32 min_queueing(u32 path)
+{
+	return max(path / 4, MIN_QUEUEING_NS);
+}
+
+/* Round trip from which on the path has queueing delay */
+static u32 queued_from(const struct rhca_rtt *rtt)
+{
+	u32 path = min(rtt->least, LONGEST_PATH_NS);
+
+	return path + min_queueing(path);
+}
+
+/**
+ * rhca_rtt_at_least - A round trip takes at least so long
+ * @rtt: the estimate
+ * @ns: as a retransmission's answer has shown; 0: it has not
+ *
+ * While everything is retransmitted, nothing can be timed. Had the queue been short when the last
+ * sample was taken, the losses of a full one would pass for the wire's, and the window would stay.
+ */
+void rhca_rtt_at_least(struct rhca_rtt *rtt, u64 ns)
+{
+	if (rtt->smoothed && ns > rtt->smoothed && ns >= queued_from(rtt))
+		rtt->smoothed = (7ULL * rtt->smoothed + min_t(u64, ns, U32_MAX / 2)) / 8;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_at_least);
+
 /**
  * rhca_rtt_forget - Packets are retransmitted: discard the sample in progress
  * @rtt: the estimate
@@ -89,12 +118,6 @@ void rhca_rtt_forget(struct rhca_rtt *rtt, u32 psn)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_forget);
 
-/* Beyond the time @path of a round trip without queueing, this is queueing delay */
-static u32 min_queueing(u32 path)
-{
-	return max(path / 4, MIN_QUEUEING_NS);
-}
-
 /* Does a round trip without queueing take so many ns? */
 bool rhca_rtt_is_direct(const struct rhca_rtt *rtt, u64 ns)
 {
@@ -106,16 +129,14 @@ bool rhca_rtt_is_direct(const struct rhca_rtt *rtt, u64 ns)
  * rhca_rtt_is_queued - Does the path have queueing delay?
  * @rtt: the estimate
  *
- * Only then a loss means a full queue; without it, the wire lost the packet.
+ * Then a loss means a full queue; otherwise, but for a connection's first, the wire lost it.
  *
  * Return: true if the round trip exceeds the minimum by a quarter, and by at least 250 us, or if
  * there is no sample.
  */
 bool rhca_rtt_is_queued(const struct rhca_rtt *rtt)
 {
-	u32 path = min(rtt->least, LONGEST_PATH_NS);
-
-	return !rtt->smoothed || rtt->smoothed >= path + min_queueing(path);
+	return !rtt->smoothed || rtt->smoothed >= queued_from(rtt);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_is_queued);
 

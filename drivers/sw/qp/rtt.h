@@ -59,6 +59,7 @@ static inline void rhca_rtt_begin(struct rhca_rtt *rtt, u32 psn, u64 now)
 bool rhca_rtt_ends(const struct rhca_rtt *rtt, u32 upto);
 void rhca_rtt_end(struct rhca_rtt *rtt, u64 now);
 void rhca_rtt_repeat_answered(struct rhca_rtt *rtt, u32 answer_ns);
+void rhca_rtt_at_least(struct rhca_rtt *rtt, u64 ns);
 void rhca_rtt_forget(struct rhca_rtt *rtt, u32 psn);
 bool rhca_rtt_is_direct(const struct rhca_rtt *rtt, u64 ns);
 bool rhca_rtt_is_queued(const struct rhca_rtt *rtt);

@@ -13,6 +13,7 @@
 #include "sw/qp/hold.h"
 #include "sw/qp/turn_sched.h"
 #include "sw/tx/ack_timeout.h"
+#include "sw/tx/congestion.h"
 #include "sw/tx/probe.h"
 #include "sw/tx/window.h"
 #include "sw/tx/send_sched.h"
@@ -148,10 +149,17 @@ void rhca_recovery_acked(struct rhca_sw_qp *qp)
 	lockdep_assert_held(&send->lock);
 	recovery->probes = 0;
 	recovery->heard_at = rhca_now();
-	if (!rhca_recover_is_over(&recovery->rule) &&
-	    rhca_recover_acked(&recovery->rule, send->oldest_unacked_psn,
-			       recovery->heard_at))
-		note_repeat_answered(qp);
+	if (!rhca_recover_is_over(&recovery->rule)) {
+		/* With a rate the retransmission may have waited for that */
+		if (!rhca_is_paced(qp))
+			rhca_rtt_at_least(&send->rtt,
+					  rhca_recover_answered_after(&recovery->rule,
+								      send->oldest_unacked_psn,
+								      recovery->heard_at));
+		if (rhca_recover_acked(&recovery->rule, send->oldest_unacked_psn,
+				       recovery->heard_at))
+			note_repeat_answered(qp);
+	}
 	if (recovery->lossy && rhca_psn_diff(send->oldest_unacked_psn,
 					     recovery->loss_psn) > LOSSY_PSNS)
 		recovery->lossy = false;
@@ -221,7 +229,7 @@ void rhca_repeat_lost(struct rhca_sw_qp *qp, u32 psn,
 	lockdep_assert_held(&send->lock);
 	if (action == RHCA_RECOVER_NOTHING)
 		return;
-	if (rhca_rtt_is_queued(&send->rtt) ||
+	if (rhca_rtt_is_queued(&send->rtt) || rhca_cwnd_is_untried(&send->cwnd) ||
 	    rhca_recover_costs_window(&send->recovery->rule, send->rtt.least))
 		rhca_requester_congested(qp, psn);
 	send->recovery->lossy = true;

@@ -22,7 +22,7 @@
 #define ROUND_TRIP_NS	(200 * NSEC_PER_USEC)
 
 /* Answers later than this are not measured */
-#define MAX_ANSWER_NS	NSEC_PER_SEC
+#define MAX_ANSWER_NS	((u64)NSEC_PER_SEC)
 
 /* The wait for an answer doubles each time the packet is lost again, at most this often */
 #define MAX_DOUBLINGS	4
@@ -38,8 +38,8 @@
 static void begin(struct rhca_recover *recover, const struct rhca_loss *loss,
 		  enum rhca_recover_mode mode)
 {
-	/* A copy in flight may be answered before this one: not measured */
-	recover->answered = recover->copies;
+	recover->several = recover->copies;
+	recover->answered = false;
 	if (recover->mode == RHCA_RECOVER_FLOW)
 		recover->recover_psn = loss->newest;
 	if (recover->mode == RHCA_RECOVER_FLOW || loss->psn != recover->repeat_psn)
@@ -297,15 +297,35 @@ void rhca_recover_repeats(struct rhca_recover *recover, u32 newest)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_repeats);
 
+/**
+ * rhca_recover_answered_after - How long ago was the packet retransmitted that is answered now?
+ * @recover: of the connection, before rhca_recover_acked()
+ * @upto: packets before this PSN are acknowledged
+ * @now: when they were, ns
+ *
+ * Return: that time in ns, at most one second; 0 if it was answered before, or none is. The round
+ * trip is not shorter: if an earlier copy was answered it is longer.
+ */
+u64 rhca_recover_answered_after(const struct rhca_recover *recover, u32 upto,
+				u64 now)
+{
+	if (recover->answered || !recover->repeat_at ||
+	    !rhca_psn_before(recover->repeat_psn, upto))
+		return 0;
+	return min(now - recover->repeat_at, MAX_ANSWER_NS);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_answered_after);
+
 /* Only for a loss retransmitted once: of several copies it is unknown which was answered */
 static bool note_answer(struct rhca_recover *recover, u32 upto, u64 now)
 {
-	u64 sample = min_t(u64, now - recover->repeat_at, MAX_ANSWER_NS);
+	u64 sample = rhca_recover_answered_after(recover, upto, now);
 
-	if (recover->answered || !rhca_psn_before(recover->repeat_psn, upto))
+	if (!sample)
 		return false;
 	recover->answered = true;
-	if (recover->mode != RHCA_RECOVER_ONE || recover->again || recover->probed)
+	if (recover->mode != RHCA_RECOVER_ONE || recover->again || recover->probed ||
+	    recover->several)
 		return false;
 	recover->answer_ns = recover->answer_ns ?
 			     (7ULL * recover->answer_ns + sample) / 8 : sample;

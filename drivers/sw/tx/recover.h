@@ -34,7 +34,7 @@ struct rhca_recover {
 	u8 again;		/* further retransmissions of @repeat_psn */
 	bool waits;		/* the retransmitted packet is unanswered */
 	bool probed;		/* retransmitted without evidence of a loss */
-	bool answered;		/* considered for @answer_ns, or not to be */
+	bool answered;		/* the retransmission is */
 	bool asked_twice;	/* a requested response was lost again */
 	u32 repeat_psn;		/* of the last retransmission */
 	u32 repeat_end;		/* after the answers to it: a READ has several */
@@ -45,6 +45,7 @@ struct rhca_recover {
 	u32 recover_psn;	/* after all that had been sent when the first loss was noticed */
 	u32 copies_end : 24;	/* after all that had been sent at the last repeat */
 	u32 copies : 1;		/* duplicates of packets before that may be in flight */
+	u32 several : 1;	/* so may copies of @repeat_psn: which is answered is unknown */
 	u32 drops : 4;		/* how often @peer became RHCA_PEER_DROPS since it was HOLDS */
 	/* from a retransmission to its answer, smoothed; 0: none yet */
 	u32 answer_ns;
@@ -84,6 +85,8 @@ void rhca_recover_back(struct rhca_recover *recover,
 void rhca_recover_repeats(struct rhca_recover *recover, u32 newest);
 bool rhca_recover_delayed(const struct rhca_recover *recover,
 			  const struct rhca_rtt *rtt, u64 now);
+u64 rhca_recover_answered_after(const struct rhca_recover *recover, u32 upto,
+				u64 now);
 bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now);
 enum rhca_recover_action rhca_recover_acked_alone(struct rhca_recover *recover,
 						  u32 upto, u64 now);
@@ -92,6 +95,12 @@ enum rhca_recover_action rhca_recover_acked_alone(struct rhca_recover *recover,
 static inline bool rhca_recover_is_over(const struct rhca_recover *recover)
 {
 	return recover->mode == RHCA_RECOVER_FLOW && !recover->copies;
+}
+
+/* What is retransmitted has waited at this host: its answer shows no round trip */
+static inline void rhca_recover_waited(struct rhca_recover *recover)
+{
+	recover->answered = true;
 }
 
 /* May new packets be sent? Not until the peer has shown what it does after a loss */

@@ -567,6 +567,8 @@ static enum rhca_turn_end send_in_turn(struct rhca_sw_qp *qp, struct rhca_batch 
 		return RHCA_END_PAUSE;
 	if (resumed == RHCA_PAUSE_RNR)
 		end_rnr(qp);
+	if (unlikely(qp->send.recovering) && resumed && resumed != RHCA_PAUSE_PACE)
+		rhca_recover_waited(&qp->send.recovery->rule);
 	if (resumed != RHCA_PAUSE_LOCAL_FULL && nothing)
 		rhca_arm_ack_timer(qp);
 	else
