@@ -31,12 +31,11 @@ static struct rhca_rate begun(const struct rhca_cc *cc)
 
 enum event {
 	END,
-	CNP,		/* a CNP that counts */
+	CNP,		/* a CNP that counts; @n: the rate in use, 0: unknown */
 	IGNORED,	/* a CNP that does not */
 	TIME,		/* time passes */
 	PASS,		/* likewise, and enough packets were sent for each increase due */
 	SENT,		/* @n bytes are sent */
-	USED,		/* @n bytes are sent within a millisecond */
 	RATE, TARGET, ALPHA,	/* are set to @n */
 	MOST,		/* rp_max_rate is set to @n */
 	TAKES,		/* expected duration of @n bytes */
@@ -115,10 +114,10 @@ static const struct rate_case {
 	{ "CNP leaves rp_min_dec_fac", { { CNP, 0, 1, FIRST / 5 * 4 } }, .min_dec_fac = 80 },
 
 	{ "CNP reduces from the rate in use", {
-		{ USED, 0, 0, FIRST }, { USED, FIRST / 8, 0, FIRST },
-		{ USED, 25000, 0, 200000, 200000 }, { CNP, 0, 1, CUT(200000) },
-		{ USED, 1, 0, 10000 } } },
-	{ "but not below rp_min_rate", { { USED, 1, 0, 300000 } }, .min_rate = 300 },
+		{ CNP, 25000, 1, CUT(200000), 200000 },
+		{ IGNORED, 1, 2, CUT(200000), 200000 }, { CNP, 1, 3000, 10000, 10000 } } },
+	{ "an eighth of the rate is in use", { { CNP, FIRST / 8, 1, CUT(FIRST), FIRST } } },
+	{ "but not below rp_min_rate", { { CNP, 1, 1, 300000 } }, .min_rate = 300 },
 	{ "rate is limited by rp_max_rate", {
 		{ TIME, 0, 0, 1000000 }, { PASS, 0, 1000000, 1000000 }, { MOST, 100 },
 		{ PASS, 0, 1000001, 100000 }, { TAKES, 12500, 1000 } }, .max_rate = 1000 },
@@ -131,7 +130,7 @@ static void take(struct kunit *test, struct rhca_rate *rate, struct rhca_cc *cc,
 	switch (s->event) {
 	case CNP:
 	case IGNORED:
-		KUNIT_EXPECT_EQ(test, rhca_rate_cnp(rate, cc, PACKET, at_us(s->us)),
+		KUNIT_EXPECT_EQ(test, rhca_rate_cnp(rate, cc, PACKET, s->n, at_us(s->us)),
 				s->event == CNP);
 		break;
 	case PASS:
@@ -142,9 +141,6 @@ static void take(struct kunit *test, struct rhca_rate *rate, struct rhca_cc *cc,
 		break;
 	case SENT:
 		rhca_rate_sent(rate, cc, s->n);
-		break;
-	case USED:
-		rhca_rate_used(rate, cc, s->n);
 		break;
 	case TAKES:
 		KUNIT_EXPECT_EQ(test, rhca_rate_time(rate, s->n), s->us * NSEC_PER_USEC);
@@ -188,7 +184,7 @@ static void no_cnp_goes_below_the_minimum(struct kunit *test)
 	int i;
 
 	for (i = 0; i < 100; i++)
-		rhca_rate_cnp(&rate, &defaults, PACKET, at_us(20000 * i + 1));
+		rhca_rate_cnp(&rate, &defaults, PACKET, 0, at_us(20000 * i + 1));
 	KUNIT_EXPECT_EQ(test, rate.rate, 10000);
 }
 
@@ -215,7 +211,7 @@ static void rate_stays_in_its_limits_with_any_parameters(struct kunit *test)
 	for (i = 0; i < 1000; i++) {
 		rhca_rate_sent(&rate, &cc, U32_MAX / 8);
 		rhca_rate_catch_up(&rate, &cc, PACKET, i * NSEC_PER_SEC);
-		rhca_rate_cnp(&rate, &cc, PACKET, i * NSEC_PER_SEC);
+		rhca_rate_cnp(&rate, &cc, PACKET, 0, i * NSEC_PER_SEC);
 		KUNIT_ASSERT_GE(test, rate.rate, 1000);
 		KUNIT_ASSERT_LE(test, rate.rate, RHCA_RATE_MAX);
 		if (i == 500)

@@ -13,9 +13,11 @@
 static u32 used_rate(const struct qp *qp)
 {
 	u64 bits = (u64)(qp->send.next - qp->send.oldest) * param.mtu * 8;
-	u32 rtt = qp->send.rtt.smoothed;
+	u64 rtt = qp->send.rtt.smoothed, since = qp->send.rtt.sent_at;
 
-	return rtt ? min_t(u64, div_u64(bits * 1000000, rtt), RHCA_RATE_MAX) : 0;
+	if (!rtt && since && since < now)
+		rtt = now - since;
+	return rtt ? min_t(u64, div64_u64(bits * 1000000, rtt), RHCA_RATE_MAX) : 0;
 }
 
 static u32 first_rate(const struct qp *qp)
@@ -48,8 +50,7 @@ void pace_cnp(struct qp *qp)
 		begin(pace, first_rate(qp));
 	pace->cnp_at = now;
 	rhca_rate_catch_up(&pace->rate, &param.cc, param.mtu, now);
-	rhca_rate_used(&pace->rate, &param.cc, used_rate(qp));
-	rhca_rate_cnp(&pace->rate, &param.cc, param.mtu, now);
+	rhca_rate_cnp(&pace->rate, &param.cc, param.mtu, used_rate(qp), now);
 }
 
 /* Without CNPs the limit is the user's, or there is none */

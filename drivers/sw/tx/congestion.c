@@ -43,25 +43,29 @@ static void trace(const struct rhca_sw_qp *qp,
 }
 
 /* Rate of the requests: bytes in flight per round trip, kbit/s; 0: unknown */
-static u32 used_rate(const struct rhca_sw_qp *qp)
+static u32 used_rate(const struct rhca_sw_qp *qp, u64 now)
 {
 	const struct rhca_requester *send = &qp->send;
 	/* An estimate without send.lock: values may change meanwhile */
-	u32 rtt = data_race(READ_ONCE(send->rtt.smoothed));
+	u64 rtt = data_race(READ_ONCE(send->rtt.smoothed));
+	/* Likewise: before the first round trip has ended it takes at least that long */
+	u64 since = data_race(READ_ONCE(send->rtt.sent_at));
 	/* Likewise */
 	u32 in_flight = data_race(rhca_requester_in_flight(send));
 	u64 bits = (u64)in_flight * qp->base.mtu_bytes * 8;
 
-	return rtt ? min_t(u64, div_u64(bits * 1000000, rtt), RHCA_RATE_MAX) : 0;
+	if (!rtt && since && since < now)
+		rtt = now - since;
+	return rtt ? min_t(u64, div64_u64(bits * 1000000, rtt), RHCA_RATE_MAX) : 0;
 }
 
-static u32 first_rate(const struct rhca_sw_qp *qp)
+static u32 first_rate(const struct rhca_sw_qp *qp, u64 now)
 {
 	u32 set = READ_ONCE(cc_of(qp)->rp_rate_to_set_on_first_cnp);
 
 	if (set)
 		return min_t(u64, (u64)set * 1000, RHCA_RATE_MAX);
-	return used_rate(qp) ?: RHCA_RATE_MAX;
+	return used_rate(qp, now) ?: RHCA_RATE_MAX;
 }
 
 static void begin(struct rhca_sw_qp *qp, struct rhca_congestion *congestion,
@@ -95,16 +99,17 @@ void rhca_congestion_cnp(struct rhca_sw_qp *qp)
 {
 	struct rhca_congestion *congestion = qp->congestion;
 	u64 now = ktime_get_ns();
+	u32 used = 0;
 
 	spin_lock(&congestion->lock);
 	if (!qp->send.has_rate)
-		begin(qp, congestion, first_rate(qp), now);
+		begin(qp, congestion, first_rate(qp, now), now);
 	congestion->cnp_at = now;
 	rhca_rate_catch_up(&congestion->rate, cc_of(qp), qp->base.mtu_bytes, now);
 	/* A responder that is not idle sends, too */
 	if (rhca_turn_state(rhca_turn_word(&qp->recv.turn)) == RHCA_TURN_IDLE)
-		rhca_rate_used(&congestion->rate, cc_of(qp), used_rate(qp));
-	if (rhca_rate_cnp(&congestion->rate, cc_of(qp), qp->base.mtu_bytes, now))
+		used = used_rate(qp, now);
+	if (rhca_rate_cnp(&congestion->rate, cc_of(qp), qp->base.mtu_bytes, used, now))
 		trace(qp, congestion, "cnp");
 	spin_unlock(&congestion->lock);
 }

@@ -161,22 +161,6 @@ void rhca_rate_catch_up(struct rhca_rate *rate, const struct rhca_cc *cc,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rate_catch_up);
 
-/*
- * A QP sends below its rate. Reducing the unused part would change nothing: a QP limited to 25
- * Mbit/s by windows or the wire, with a rate of 80 Gbit/s, would not react to marks for a long
- * time. @used: the actual rate, kbit/s; 0: unknown.
- */
-void rhca_rate_used(struct rhca_rate *rate, const struct rhca_cc *cc, u32 used)
-{
-	u64 most = max_t(u64, (u64)used * UNUSED_TIMES, min_rate(cc));
-
-	if (!used)
-		return;
-	rate->rate = min_t(u64, rate->rate, most);
-	rate->target = min_t(u64, rate->target, most);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_rate_used);
-
 /* Apply the changes due to sending. @bytes: sent. */
 void rhca_rate_sent(struct rhca_rate *rate, const struct rhca_cc *cc, u32 bytes)
 {
@@ -200,15 +184,34 @@ static u64 cut_period(const struct rhca_rate *rate, const struct rhca_cc *cc,
 		   rhca_rate_time(rate, CUT_PACKETS * packet) * rate->alpha / ONE);
 }
 
-/* Handle a CNP. Returns false if the rate stays since it was reduced a moment ago */
+/*
+ * A QP sends below its rate. Reducing the unused part would change nothing: a QP limited to 25
+ * Mbit/s by windows or the wire, with a rate of 80 Gbit/s, would not react to marks for a long time
+ */
+static void drop_unused(struct rhca_rate *rate, const struct rhca_cc *cc, u32 used)
+{
+	u64 most = max_t(u64, (u64)used * UNUSED_TIMES, min_rate(cc));
+
+	if (!used)
+		return;
+	rate->rate = min_t(u64, rate->rate, most);
+	rate->target = min_t(u64, rate->target, most);
+}
+
+/*
+ * Handle a CNP. @used: the actual rate, kbit/s; 0: unknown. Returns false if nothing changes since
+ * the rate was reduced a moment ago: what has been marked since was sent before, what is in flight
+ * now shows the reduced rate, and the target is what it was before.
+ */
 bool rhca_rate_cnp(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
-		   u64 now)
+		   u32 used, u64 now)
 {
 	u64 cut, least;
 
 	rate->marked = true;
 	if (rate->cut_at && now < rate->cut_at + cut_period(rate, cc, packet))
 		return false;
+	drop_unused(rate, cc, used);
 	rate->cut_at = now;
 	if (READ_ONCE(cc->rp_clamp_tgt_rate) ||
 	    (READ_ONCE(cc->rp_clamp_tgt_rate_ati) && rate->raised))

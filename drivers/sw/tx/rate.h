@@ -35,9 +35,8 @@ void rhca_rate_begin(struct rhca_rate *rate, const struct rhca_cc *cc,
 void rhca_rate_catch_up(struct rhca_rate *rate, const struct rhca_cc *cc,
 			u32 packet, u64 now);
 void rhca_rate_sent(struct rhca_rate *rate, const struct rhca_cc *cc, u32 bytes);
-void rhca_rate_used(struct rhca_rate *rate, const struct rhca_cc *cc, u32 used);
 bool rhca_rate_cnp(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
-		   u64 now);
+		   u32 used, u64 now);
 
 /* Maximum rate of a QP, kbit/s */
 static inline u32 rhca_rate_max(const struct rhca_cc *cc)
