@@ -122,8 +122,8 @@ install-tools:
 	install -m 644 README.md $(wildcard $(addprefix Documentation/*.,rst svg)) $(DOCDIR)
 	install -m 644 $(wildcard Documentation/ABI/testing/*) $(DOCDIR)/ABI
 	sed -i -e 's,Documentation/samples,examples,g; s,Documentation/ABI/testing,ABI,g' \
-		-e 's,Documentation/man,../../man,g; s,Documentation/,,g' \
-		$(addprefix $(DOCDIR)/,README.md knobs.rst lab.rst ABI/*)
+		-e 's,Documentation/man,../../man,g; s,Documentation/,,g; s,``samples/,``examples/,g' \
+		$(addprefix $(DOCDIR)/,README.md $(addsuffix .rst,knobs lab operating connectx) ABI/*)
 	install -m 644 $(filter-out %/lab,$(wildcard Documentation/samples/* tools/dashboard/*)) \
 		$(DOCDIR)/examples
 	install -d $(DOCDIR)/examples/lab
@@ -232,8 +232,9 @@ help:
 	@echo 'make install            install them for the running kernel (or KVER=K), and the'
 	@echo '                        tools, manual pages and samples below PREFIX (/usr/local);'
 	@echo '                        DESTDIR is put in front of all of it'
-	@echo 'make install-tools      only the tools and what belongs to them'
-	@echo 'make uninstall          remove what make install put there'
+	@echo 'make install-modules    only the modules; make install-tools: only the rest'
+	@echo 'make uninstall          remove what make install put there; make uninstall-modules'
+	@echo '                        and make uninstall-tools: a part of it'
 	@echo 'make lab                build roce-lab in build/lab: RDMA without root, for tests'
 	@echo 'make lab-debug          the same kernel with KASAN and lockdep, for roce-lab --debug'
 	@echo 'make lab-qemu           a distribution'\''s kernel for roce-lab --qemu'

@@ -218,7 +218,7 @@ setup_build() {
 }
 
 setup_uml() {
-	install build-essential bc bison ccache flex kmod patch xz-utils
+	install build-essential bc bison ccache cpio flex kmod patch xz-utils zstd
 	find_archive
 	scripts/newest fetch "linux-source-$(scripts/newest series)" > /dev/null
 }
