@@ -22,7 +22,7 @@
  * Wait for them at most this many rp_time_reset: after a burst of CNPs a QP takes some ms to send
  * 16 packets. Simulated (tools/fabric-sim): 8 senders into 200 Mbit/s have a goodput of 0.63 and a
  * Jain's index of 0.69 without this limit, 0.99 and 1.00 with 8, 0.99 and 0.94 with 1. 16 senders
- * of 1 MiB at 100 Gbit/s take 3.8 ms with 8, 2.3 with 1.
+ * of 1 MiB at 100 Gbit/s take 2.4 to 3.3 ms with 8.
  */
 #define RAISE_PERIODS	8
 /*
