@@ -59,6 +59,23 @@ defer 'modprobe -r roce_hca'
 theirs() {
 	sed -n 's/^\(VERSION\|PATCHLEVEL\) = //p' "$1" | paste -s -d .
 }
+# Theirs start a client a second after its server, take its status as it is (see rping.sh), and
+# read counters as soon as it has ended.
+mkdir "$WORK/bin"
+cat > "$WORK/bin/rping" <<- END
+	#!/bin/bash
+	. "$LIB/checks.sh"
+	. "$LIB/rping.sh"
+	[ "\$1" = -c ] || exec $(command -v rping) "\$@"
+	listens() { rdma resource show cm_id | grep LISTEN; }
+	server_ended() { ! pgrep -f "rping -s "; }
+	busywait 60 listens
+	$(command -v rping) "\$@" > "$WORK/rping" 2>&1
+	status=\$(rping_status \$? "$WORK/rping")
+	busywait 10 server_ended
+	exit "\$status"
+END
+chmod +x "$WORK/bin/rping"
 for test in "$SELFTESTS"/*.sh; do
 	name=$(basename "$test" .sh)
 	# Equal device names in two namespaces need the ib_core of that kernel.
@@ -67,7 +84,7 @@ for test in "$SELFTESTS"/*.sh; do
 		say "not run: $name, which is for a newer ib_core"
 		continue
 	fi
-	(cd "$SELFTESTS" && timeout -k 5 120 bash "$test") > "$WORK/$name" 2>&1
+	(cd "$SELFTESTS" && PATH=$WORK/bin:$PATH timeout -k 5 120 bash "$test") > "$WORK/$name" 2>&1
 	status=$?
 	check "$name: status" 0 $status
 	[ $status = 0 ] || sed 's/^/     /' "$WORK/$name" | tail -15
