@@ -92,7 +92,7 @@ unsigned int test_build(u8 *to, const struct test_packet *p)
 /* Pieces of uneven size, so that boundaries fall everywhere */
 #define PIECE_BYTES	613
 
-static void add_pages(struct kunit *test, struct sk_buff *skb, const u8 *bytes, unsigned int len)
+static void add_frags(struct kunit *test, struct sk_buff *skb, const u8 *bytes, unsigned int len)
 {
 	struct page *page;
 	unsigned int here;
@@ -130,7 +130,7 @@ struct sk_buff *test_skb(struct kunit *test, const u8 *bytes, unsigned int len,
 	if (head == len)
 		return skb;
 	if (shape == TEST_PAGES)
-		add_pages(test, skb, bytes + head, len - head);
+		add_frags(test, skb, bytes + head, len - head);
 	else
 		add_list(skb, test_skb(test, bytes + head, len - head, TEST_LINEAR, 0));
 	return skb;
