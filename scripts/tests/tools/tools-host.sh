@@ -161,15 +161,17 @@ done
 check "dkms.conf: names all of these" test "$(grep -c . "$config")" = \
 	"$(sed -n 's/^BUILD_EXCLUSIVE_CONFIG="\(.*\)"/\1/p' dkms.conf | wc -w)"
 
-has_tests() { # has_tests FOLDER: of the modules for this source of a kernel with KUnit
+has_tests() { # has_tests FOLDER OPTION...: of the modules for this source of a kernel with KUnit
 	printf 'include Kbuild\nall:; @echo $(obj-m)\n' |
-		make -s -f - src=. "srctree=$1" CONFIG_KUNIT=m 2> /dev/null | grep -w roce_hca_kunit.o
+		make -s -f - src=. "srctree=$1" CONFIG_KUNIT=m "${@:2}" 2> /dev/null | grep -w roce_hca_kunit.o
 }
 has_no_tests() { ! has_tests "$@"; }
-check "modules: without our tests for the KUnit of old kernels" has_no_tests "$headers"
+vrf=CONFIG_NET_L3_MASTER_DEV=y
+check "modules: without our tests for the KUnit of old kernels" has_no_tests "$headers" $vrf CONFIG_DCB=y
 mkdir -p "$work/new/include/linux"
 touch "$work/new/include/linux/unaligned.h"
-check "modules: with them for that of newer ones" has_tests "$work/new"
+check "modules: with them for that of newer ones" has_tests "$work/new" $vrf CONFIG_DCB=y
+check "modules: without them for a kernel without DCB" has_no_tests "$work/new" $vrf
 printf 'modules:\nmodules_install:\n\t@echo path $(INSTALL_MOD_PATH)\n' > "$headers/Makefile"
 path=$(make -s install-modules KVER=6.5.0 "KDIR=$headers" DESTDIR=stage | sed -n 's/^path //p')
 check "install-modules: DESTDIR may be relative" test "$path" = "$PWD/stage"
