@@ -11,6 +11,7 @@
 #ifndef RHCA_KUNIT_LIB_HCA_H
 #define RHCA_KUNIT_LIB_HCA_H
 
+#include <linux/args.h>
 #include <linux/delay.h>
 #include <linux/netdevice.h>
 #include <rdma/ib_verbs.h>
@@ -50,7 +51,7 @@
 /* Description of a device: a backend, and a netdev for each port */
 #define TEST_DEVICE(by, ...) {							\
 	.name = TEST_NAME, .backend = (by), .netdevs = { __VA_ARGS__ },		\
-	.num_ports = ARRAY_SIZE(((struct net_device *[]) { __VA_ARGS__ })),	\
+	.num_ports = COUNT_ARGS(__VA_ARGS__),					\
 }
 
 /* A device and its users' objects */
