@@ -5,6 +5,7 @@
  * limits per QP and per port, no memory reserves are used, and nothing is kept for long.
  */
 #include <linux/mm.h>
+#include <linux/sizes.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -19,7 +20,9 @@
 
 #define HOLD_GFP	(GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC)
 
-#define LINEAR_BYTES	2048	/* a larger payload is put into a page of its own */
+#define MAX_BYTES	SZ_4K	/* the largest MTU */
+/* A larger payload gets a page of its own; where pages are larger, that would waste most of one */
+#define LINEAR_BYTES	(PAGE_SHIFT > 12 ? MAX_BYTES : 2048)
 
 #if IS_ENABLED(CONFIG_KUNIT)
 u64 rhca_test_now;
@@ -61,7 +64,7 @@ static bool has_room(const struct rhca_hold *hold, const struct rhca_rx *rx)
 	u32 most = total > RHCA_HOLD_PORT_BYTES / 2 ? RHCA_HOLD_BYTES_SCARCE :
 						      RHCA_HOLD_BYTES;
 
-	return rx->payload_bytes <= PAGE_SIZE && total < RHCA_HOLD_PORT_BYTES &&
+	return rx->payload_bytes <= MAX_BYTES && total < RHCA_HOLD_PORT_BYTES &&
 	       hold->bytes + rx->payload_bytes <= most;
 }
 
