@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Other architectures: build the modules, and the one with which scenarios post kernel
-# verbs, for arm64 and for s390x, which is big-endian, with all warnings of W=1 as errors,
-# and with sparse for the opposite byte order. Then run on stock kernels, emulated: the
-# scenarios of tier core, and roce-lab, on arm64; some scenarios on arm64 with pages of
-# 16 KiB and on s390x.
+# verbs, for arm64 and for s390x, which is big-endian, with all warnings of W=1 as errors; the
+# modules for arm64 with pages of 64 KiB, too; and with sparse for the opposite byte order. Then
+# run on stock kernels, emulated: the scenarios of tier core, and roce-lab, on arm64; some
+# scenarios on arm64 with pages of 16 KiB and on s390x.
 #
 # usage: scripts/check/cross.sh [build|run] [ARCH...]     (both, and all)
 #
@@ -27,6 +27,12 @@ sparse() { # sparse ARCH RELEASE
 		return 1
 	}
 	! grep -E "^/tree/build/.*(warning|error): " "$log"
+}
+
+pages_64k() { # pages_64k RELEASE
+	scripts/cross/inside make -s -C /tree modules KVER=arm64-64k ARCH=arm64 \
+		KDIR="/usr/src/linux-headers-$1" KBUILD_ARGS="CROSS_COMPILE=aarch64-linux-gnu- W=1 \
+		-j$(nproc) KCFLAGS='-Werror -include /tree/scripts/cross/pages-64k.h'"
 }
 
 # roce-lab's machine, on this emulated one
@@ -72,6 +78,7 @@ for arch; do
 	while [[ $what = *build* ]] && read -r series release; do
 		step "build-$arch-$series" scripts/cross/build "$arch" "$release" W=1 KCFLAGS=-Werror
 		[ "$arch" != s390x ] || step "sparse-$arch-$series" sparse "$arch" "$release"
+		[ "$arch $series" != "arm64 6.12" ] || step build-arm64-64k pages_64k "$release"
 	done < <(sed -n "s/^$arch //p" "$folder/kernels")
 	[[ $what = *run* ]] || continue
 	case $arch in
