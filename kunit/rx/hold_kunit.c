@@ -80,6 +80,8 @@ static void do_destroy(struct bench *b, const struct step *s)
 	KUNIT_EXPECT_EQ(b->hca->test, atomic_long_read(port_total(b)), 0);
 }
 
+static ACT(do_jumbo, b->sw->base.mtu_bytes = 4096)
+
 #define ASK_SEND(at_psn)	ASK(SEND_ONLY, .psn = (at_psn), .payload_bytes = 8)
 #define SILENT(op, at_psn, bytes)	ASK(op, .psn = (at_psn), .length = (bytes), \
 					    .payload_bytes = (bytes), .no_ack = true)
@@ -90,6 +92,7 @@ static void do_destroy(struct bench *b, const struct step *s)
 #define AGE(ns)			STEP(do_age, 0, .swap_add = (ns))
 #define FREED			STEP(is_freed, 0)
 #define DESTROY			STEP(do_destroy, 0)
+#define JUMBO			STEP(do_jumbo, 0)	/* a path MTU of 4096 bytes */
 
 #define BEGIN			(1000ULL * NSEC_PER_SEC)
 #define END			(BEGIN + (u64)RHCA_HOLD_SECONDS * NSEC_PER_SEC)
@@ -135,6 +138,9 @@ static const struct course courses[] = {
 	{ "a whole window is held", .step = {
 		ASK_WRITE(RHCA_HOLD_PACKETS - 1, 0, 8), HELD(1),
 		ASK_WRITE(RHCA_HOLD_PACKETS, 0, 8), HELD(1), COUNT(RX_HELD_DROPPED, 1) } },
+	{ "a jumbo packet is held", .step = {
+		JUMBO, CLEAR(0, 4096), ASK_WRITE(1, 0, 4096), HELD(1), NAK(0, NAK_PSN),
+		ASK_WRITE(0, 4096, 8), ACK(1, 2), PAYLOAD(0, 4096) } },
 	{ "packet longer than any MTU is not held", .step = {
 		ASK_WRITE(1, 0, SZ_4K + 4), HELD(0), COUNT(RX_HELD_DROPPED, 1) } },
 	{ "packet is held once", .step = {
