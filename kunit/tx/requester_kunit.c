@@ -276,11 +276,14 @@ static void do_hold_up(struct bench *b, const struct step *s)
 /* The ACK timer fires now */
 static void do_fire(struct bench *b, const struct step *s)
 {
+	unsigned long now = jiffies;
+
 	spin_lock_bh(&b->send->lock);
-	b->send->deadline = jiffies - 1;
-	mod_timer(&b->send->ack_timer, jiffies);
+	b->send->deadline = now - 1;
+	mod_timer(&b->send->ack_timer, now);
 	spin_unlock_bh(&b->send->lock);
-	while (timer_pending(&b->send->ack_timer))
+	/* Until it has fired, and is perhaps pending anew */
+	while (timer_pending(&b->send->ack_timer) && READ_ONCE(b->send->ack_timer.expires) == now)
 		usleep_range(1000, 2000);
 	timer_delete_sync(&b->send->ack_timer);
 }
@@ -550,6 +553,9 @@ static const struct course courses[] = {
 		RETRIES_LEFT(true), WINDOW(RHCA_CWND_MIN), OLDEST(0), DOUBTFUL } },
 	{ "ACK timeout uses up a retry", .step = {
 		TIMEOUT(1), PROVE, WRITES(MTU), COMES(2), RETRIES_LEFT(false), DOUBTFUL } },
+	{ "progress restores all retries", .step = {
+		TIMEOUT(20), SENDS(1), FIRE, RETRIES_LEFT(false), ANSWER(0, NO_CREDITS, 1),
+		RETRIES_LEFT(true) } },
 	{ "progress restarts the ACK timeout", .step = {
 		TIMEOUT(20), SENDS(1), SENDS(2), HURRY, ANSWER(0, NO_CREDITS, 1), PATIENT } },
 	/* 800 bytes at once */
