@@ -457,13 +457,6 @@ static int poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	return polled;
 }
 
-static bool has_entries(struct rhca_cq *cq)
-{
-	if (cq->user)
-		return rhca_ring_room(&cq->ring) != cq->ring.mask;
-	return cq->producer != cq->consumer;
-}
-
 static int req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	struct rhca_cq *cq = to_rhca_cq(ibcq);
@@ -474,7 +467,8 @@ static int req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	/* "Next" is the stronger condition and stays, 11.4.2.2 */
 	if (!(cq->armed & IB_CQ_NEXT_COMP))
 		cq->armed = flags & IB_CQ_SOLICITED_MASK;
-	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && has_entries(cq);
+	/* Only kernel users ask */
+	missed = flags & IB_CQ_REPORT_MISSED_EVENTS && cq->producer != cq->consumer;
 	spin_unlock_irqrestore(&cq->lock, irq_flags);
 	return missed;
 }
