@@ -532,24 +532,6 @@ static void nothing_is_flushed_to_a_queue_that_lost_completions(struct kunit *te
 	b->sw->base.is_user = false;
 }
 
-static void failed_qp_flushes_all_its_receives(struct kunit *test)
-{
-	struct bench *b = setup_failed(test, 512);
-	struct ib_wc wc;
-	int i;
-
-	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_ERR));
-	for (i = 0; i < MANY_RECEIVES; i++) {
-		KUNIT_ASSERT_TRUE(test, test_poll_in_time(b->hca, &wc));
-		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
-		KUNIT_EXPECT_EQ(test, wc.status, IB_WC_WR_FLUSH_ERR);
-	}
-	local_irq_disable();
-	test_post_recv(b->hca, b->qp, i, BUFFER_OFFSET, BUFFER_BYTES);
-	local_irq_enable();
-	KUNIT_EXPECT_TRUE(test, test_poll_in_time(b->hca, &wc));
-}
-
 /* Another QP whose late flush takes any length of time */
 struct obstacle {
 	struct work_struct work;	/* the flush */
@@ -565,30 +547,47 @@ static void obstruct(struct work_struct *work)
 	wait_for_completion(&o->end);
 }
 
-static void first_flush_waits_for_no_late_one(struct kunit *test)
-{
-	struct rhca_batch batch = { .flush_send = true, .flush_recv = true };
-	struct rhca_ring *unposted;
-	struct obstacle o;
-	struct bench *b = setup_failed(test, 512);
-	struct ib_wc wc;
-	int flushed = 0;
+static const struct failed_case {
+	const char *desc;
+	bool is_user;
+} failed_cases[] = { { "of a process", true }, { "of a kernel user", false } };
+KUNIT_ARRAY_PARAM_DESC(failed, failed_cases, desc);
 
-	unposted = &b->sw->base.sq.ring;
-	KUNIT_ASSERT_EQ(test, 0, rhca_ring_alloc(unposted, 1, 64, NULL, NULL));
+/* Without waiting for late flushes of processes, whoever its user is */
+static void failed_qp_flushes_all_its_receives(struct kunit *test)
+{
+	const struct failed_case *c = test->param_value;
+	struct rhca_batch batch = { .flush_send = true, .flush_recv = true };
+	struct bench *b = setup_failed(test, c->is_user ? 512 : 64);
+	struct rhca_ring *unposted = &b->sw->base.sq.ring;
+	struct obstacle o;
+	struct ib_wc wc;
+	int i;
+
+	if (c->is_user)
+		KUNIT_ASSERT_EQ(test, 0, rhca_ring_alloc(unposted, 1, 64, NULL, NULL));
 	INIT_WORK_ONSTACK(&o.work, obstruct);
 	init_completion(&o.begun);
 	init_completion(&o.end);
 	queue_work(rhca_flush_again_wq, &o.work);
 	wait_for_completion(&o.begun);
-	b->sw->base.is_user = true;
+	b->sw->base.is_user = c->is_user;
 	rhca_batch_end(b->sw, &batch);
-	while (flushed < MANY_RECEIVES && test_poll_in_time(b->hca, &wc))
-		flushed++;
-	KUNIT_EXPECT_EQ(test, flushed, MANY_RECEIVES);
+	for (i = 0; i < MANY_RECEIVES && test_poll_in_time(b->hca, &wc); i++) {
+		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
+		KUNIT_EXPECT_EQ(test, wc.status, IB_WC_WR_FLUSH_ERR);
+	}
+	KUNIT_EXPECT_EQ(test, i, MANY_RECEIVES);
 	complete(&o.end);
 	flush_work(&o.work);
 	destroy_work_on_stack(&o.work);
+	if (!c->is_user) {
+		local_irq_disable();
+		test_post_recv(b->hca, b->qp, i, BUFFER_OFFSET, BUFFER_BYTES);
+		local_irq_enable();
+		KUNIT_EXPECT_TRUE(test, test_poll_in_time(b->hca, &wc));
+		return;
+	}
 	flush_delayed_work(&b->sw->flush_again);
 	KUNIT_EXPECT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RESET));
 	b->sw->base.is_user = false;
@@ -617,7 +616,6 @@ static void late_flush_spares_a_qp_that_was_reset(struct kunit *test)
 CHANGE(same, (void)p)
 CHANGE(other_source, p->flow.sgid.raw[15] ^= 1)
 CHANGE(other_destination, p->flow.dgid.raw[15] ^= 1)
-CHANGE(other_pkey, p->bth.pkey = 0x1234)
 CHANGE(other_transport, p->bth.opcode = UC | SEND_ONLY)
 CHANGE(other_qp, p->bth.dest_qpn = 0xfffff0)
 
@@ -629,7 +627,6 @@ static const struct foreign_case {
 	enum ib_qp_state state;			/* of the QP, RTS if 0 */
 } foreign_cases[] = {
 	{ "another source",	other_source,	RHCA_RX_DROPPED_NOT_FOR_US },
-	{ "another P_Key",	other_pkey,	RHCA_RX_DROPPED_BAD_PKEY },
 	{ "another transport",	other_transport, RHCA_RX_DROPPED_BAD_OPCODE },
 	{ "another QP",		other_qp,	RHCA_RX_DROPPED_NO_QP },
 	{ "another destination", other_destination, RHCA_RX_DROPPED_NOT_FOR_US },
@@ -832,8 +829,7 @@ TEST_SUITE(rhca_responder,
 	   KUNIT_CASE(table_of_nak_actions_is_complete),
 	   KUNIT_CASE(flush_is_done_in_portions),
 	   KUNIT_CASE(nothing_is_flushed_to_a_queue_that_lost_completions),
-	   KUNIT_CASE(failed_qp_flushes_all_its_receives),
-	   KUNIT_CASE(first_flush_waits_for_no_late_one),
+	   KUNIT_CASE_PARAM(failed_qp_flushes_all_its_receives, failed_gen_params),
 	   KUNIT_CASE(late_flush_spares_a_qp_that_was_reset),
 	   KUNIT_CASE_PARAM(foreign_packet_is_counted_and_dropped, foreign_gen_params),
 	   KUNIT_CASE(first_message_in_rtr_raises_comm_est),
