@@ -23,6 +23,8 @@ for round in 1 2 3; do
 		pair "round-$round" tcp:1930$round "ibv_rc_pingpong -d $DEV_A -g $ia -p 1930$round -n 10" \
 			"ibv_rc_pingpong -d $DEV_B -g $ib -p 1930$round -n 10 $IP4_A"
 	fi
+	# The kernel has a thread for each of those on which memory reclaim may wait
+	check "workqueues for memory reclaim" 1 "$(cat /proc/[0-9]*/comm 2> /dev/null | grep -cE '^(kworker/R-)?roce_hca_kernel')"
 	check "packet handlers" 1 "$(grep -c '^8915' /proc/net/ptype)"
 	[ $round = 3 ] && { show rdma link del "$DEV_A"; show rdma link del "$DEV_B"; }
 	within 60 "rmmod with devices present and nobody using them (round $round)" rmmod roce_hca
