@@ -282,14 +282,6 @@ static void happen(void *data)
 	}
 }
 
-static void send_block(struct bench *b, struct meanwhile *m)
-{
-	m->b = b;
-	test_while_sending(b->hca, happen, m);
-	burst(b);
-	KUNIT_EXPECT_EQ(b->test, 0, m->ret);
-}
-
 /* --- sequences --------------------------------------------------------------------- */
 
 #define MAX_STEPS	14
@@ -333,11 +325,13 @@ enum { POSTS = 1, ACKED = 2, DRAINS = 4 };
 
 static void burst_meanwhile(struct bench *b, const struct step *s)
 {
-	struct meanwhile m = { .posts = s->n & POSTS, .sqd = s->n & DRAINS };
+	struct meanwhile m = { .b = b, .posts = s->n & POSTS, .sqd = s->n & DRAINS };
 
 	if (s->n & ACKED)
 		m.ack = acknowledgement(b, SUBJECT, 0);
-	send_block(b, &m);
+	test_while_sending(b->hca, happen, &m);
+	burst(b);
+	KUNIT_EXPECT_EQ(b->test, 0, m.ret);
 }
 
 #define ACT(name, ...)	static void name(struct bench *b, const struct step *s) { __VA_ARGS__; }
