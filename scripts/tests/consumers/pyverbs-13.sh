@@ -20,7 +20,7 @@ mount_into "$root"
 cp -r "$root/usr/share/doc/rdma-core/tests" "$WORK/tests" && gunzip -f "$WORK"/tests/*.gz ||
 	die "no tests in $root"
 cp "$HERE"/pyverbs-run.py "$HERE"/pyverbs*.txt "$WORK"
-sed -i 's/^POLL_CQ_TIMEOUT = 10\b/POLL_CQ_TIMEOUT = 60/' "$WORK/tests/utils.py"
+sed -i -f "$HERE/pyverbs-patience.sed" "$WORK"/tests/{utils,base}.py
 
 index=$(gid_index "$DEV_A" v2 $IP4_A)
 mac=$(in_a cat "/sys/class/net/$IF_A/address")

@@ -16,10 +16,7 @@ setup_pair 1500
 source=/usr/share/doc/rdma-core/tests
 [ -d $source ] || die "no $source: install rdma-core with its documentation"
 cp -r $source "$WORK/tests" && gunzip -f "$WORK"/tests/*.gz || die "cannot unpack $source"
-# Their time limits are for bare metal: a completion in 10 s, a process that has reached its
-# next step in 15 s, a test in 30 s.
-sed -i 's/^POLL_CQ_TIMEOUT = 10\b/POLL_CQ_TIMEOUT = 60/' "$WORK/tests/utils.py"
-sed -i 's/timeout=15)/timeout=120)/;s/repeat_times=150 /repeat_times=1200 /' "$WORK/tests/base.py"
+sed -i -f "$HERE/pyverbs-patience.sed" "$WORK"/tests/{utils,base}.py
 
 index=$(gid_index "$DEV_A" v2 $IP4_A)
 mac=$(in_a cat "/sys/class/net/$IF_A/address")

@@ -104,9 +104,7 @@ check "system calls that are missing" "" "$(lab_run -- /usr/bin/python3 calls.py
 : "rdma-core's own tests"
 source=/usr/share/doc/rdma-core/tests
 cp -r $source "$home/tests" && gunzip -f "$home"/tests/*.gz || fail "no $source: package rdma-core"
-# As in the scenario pyverbs, on a busy machine
-sed -i 's/^POLL_CQ_TIMEOUT = 10\b/POLL_CQ_TIMEOUT = 60/' "$home/tests/utils.py"
-sed -i 's/timeout=15)/timeout=120)/;s/repeat_times=150 /repeat_times=1200 /' "$home/tests/base.py"
+sed -i -f scripts/tests/consumers/pyverbs-patience.sed "$home"/tests/{utils,base}.py
 cp scripts/tests/consumers/pyverbs-run.py scripts/tests/consumers/pyverbs-*.txt "$home/"
 chmod -R a+rX "$home"
 cat > "$home/pyverbs" << 'END'

@@ -62,8 +62,7 @@ debian=$(scripts/setup/setup-debian13.sh pyverbs path)
 if [ -d "$debian" ]; then
 	cp -r "$debian/usr/share/doc/rdma-core/tests" "$work/tests"
 	gunzip -f "$work"/tests/*.gz
-	# As in the scenario pyverbs, on a busy machine
-	sed -i 's/^POLL_CQ_TIMEOUT = 10\b/POLL_CQ_TIMEOUT = 60/' "$work/tests/utils.py"
+	sed -i -f scripts/tests/consumers/pyverbs-patience.sed "$work"/tests/{utils,base}.py
 	cp scripts/tests/consumers/pyverbs-run.py scripts/tests/consumers/pyverbs-*.txt "$work/"
 	cat > "$work/pyverbs" << 'END'
 exec python3 -B /mnt/pyverbs-run.py /mnt/tests $ROCE_LAB_DEVICE $ROCE_LAB_GID_INDEX_V2 \
