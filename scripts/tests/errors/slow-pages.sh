@@ -74,7 +74,7 @@ for from in "$WORK/slow/file" userfaultfd; do
 
 	echo close >&9
 	busywait 30 grep -q '^closed' "$WORK/stuck"
-	check_match "$by: 32 regions are deregistered within a second" '^closed 0\.' \
+	check_match "$by: 32 regions are deregistered within ten seconds" '^closed [0-9]\.' \
 		"$(grep '^closed' "$WORK/stuck" || echo 'not within 30 s')"
 	soon "$by: kill -9" end_stuck
 	soon "$by: its objects are gone" busywait 60 no_objects "$DEV_A"

@@ -52,7 +52,7 @@ if show_b ip -6 rule add ipproto udp sport 49152-65534 lookup 78; then
 	spawn_a timeout 60 ibv_ud_pingpong -d "$DA" -g "$IA" -p 20099 -n 20 > /dev/null 2>&1
 	server=$!
 	busywait 60 listens_tcp $server 20099
-	in_b timeout -k 1 3 ibv_ud_pingpong -d "$DB" -g "$IB_" -p 20099 -n 20 10.9.0.1 > /dev/null 2>&1
+	in_b timeout -k 1 10 ibv_ud_pingpong -d "$DB" -g "$IB_" -p 20099 -n 20 10.9.0.1 > /dev/null 2>&1
 	check "datagrams that a rule by source ports prohibits get no answer" 124 $?
 	check_ok "tx_dropped_no_route counts them ($before, $(no_route))" [ "$(no_route)" -gt "$before" ]
 	kill $server

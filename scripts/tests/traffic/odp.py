@@ -242,7 +242,7 @@ def taken_under_traffic(implicit=False):
 
     thread = threading.Thread(target=take)
     thread.start()
-    end, bad, done = time.monotonic() + 60 * verbs.SLOW, [], 0
+    end, bad, done = time.monotonic() + 200 * verbs.SLOW, [], 0
     while (done < 100 or rounds[0] < 100) and not bad and time.monotonic() < end:
         data = some(size, done)
         a.memory.fill(data, size)

@@ -3,7 +3,7 @@
 # where: vm uml uml-debug
 # tier: wide
 # spread: yes
-# timeout: 600
+# timeout: 900
 #
 # On-demand paging: regions without pinned pages, whose pages are reclaimed and faulted in
 # under traffic; see odp.py.
@@ -15,6 +15,6 @@
 setup_pair 9000
 for type in $(roce_versions); do
 	ia=$(gid_index "$DEV_A" "$type" $IP4_A) ib=$(gid_index "$DEV_B" "$type" $IP4_B)
-	LIMIT=300 python odp.py "$DEV_A" "$ia" "$DEV_B" "$ib" --label "$type "
+	LIMIT=430 python odp.py "$DEV_A" "$ia" "$DEV_B" "$ib" --label "$type "
 done
 finish
