@@ -107,8 +107,8 @@ class Job:
         check(what, text, self.says(text))
 
     def rest(self):
-        """Its other output so far."""
-        while select.select([self.master], [], [], 0)[0]:
+        """Its other output, which a worker of the kernel may bring after the job's end."""
+        while select.select([self.master], [], [], 1)[0]:
             self.seen += os.read(self.master, 65536)
         return self.seen.decode(errors='replace')
 
