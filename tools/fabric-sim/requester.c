@@ -157,7 +157,7 @@ static void repeat_lost(struct qp *qp, u32 psn, enum rhca_recover_action action)
 
 	if (action == RHCA_RECOVER_NOTHING)
 		return;
-	if (rhca_rtt_is_queued(&send->rtt) || rhca_cwnd_is_untried(&send->cwnd) ||
+	if (rhca_cwnd_overflows(&send->cwnd, &send->rtt) ||
 	    rhca_recover_costs_window(&send->rule, send->rtt.least))
 		rhca_cwnd_lost(&send->cwnd, PSN(psn), PSN(send->newest));
 	send->lossy = true;

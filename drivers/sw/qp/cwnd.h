@@ -9,6 +9,8 @@
 
 #include <linux/types.h>
 
+#include "sw/qp/rtt.h"
+
 /*
  * Maximum in flight: 512 KiB at the largest MTU, the bandwidth-delay product of 40 Gb/s and 100 us,
  * and half of the default backlog of a CPU (net.core.netdev_max_backlog).
@@ -30,10 +32,13 @@ struct rhca_cwnd {
 	u32 recover_psn;	/* losses before this PSN have been reacted to */
 };
 
-/* First slow start: it doubles until a queue overflows, so the first loss counts as one */
-static inline bool rhca_cwnd_is_untried(const struct rhca_cwnd *cwnd)
+/*
+ * Is a full queue the cause of a loss, not the wire? Of the first one it is taken for it: in its
+ * first slow start the window doubles until a queue overflows.
+ */
+static inline bool rhca_cwnd_overflows(const struct rhca_cwnd *cwnd, const struct rhca_rtt *rtt)
 {
-	return cwnd->threshold == RHCA_SEND_WINDOW;
+	return cwnd->threshold == RHCA_SEND_WINDOW || rhca_rtt_is_queued(rtt);
 }
 
 void rhca_cwnd_reset(struct rhca_cwnd *cwnd);

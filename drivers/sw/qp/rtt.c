@@ -129,8 +129,6 @@ bool rhca_rtt_is_direct(const struct rhca_rtt *rtt, u64 ns)
  * rhca_rtt_is_queued - Does the path have queueing delay?
  * @rtt: the estimate
  *
- * Then a loss means a full queue; otherwise, but for a connection's first, the wire lost it.
- *
  * Return: true if the round trip exceeds the minimum by a quarter, and by at least 250 us, or if
  * there is no sample.
  */

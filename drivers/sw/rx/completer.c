@@ -80,7 +80,7 @@ static void repeat_read(struct rhca_sw_qp *qp)
 	send->repeating = true;
 	rhca_qp_count(&qp->base, RHCA_IMPLIED_NAK_SEQ_ERR);
 	/* Shrink the window if a full queue, not the wire, caused the loss */
-	if (rhca_rtt_is_queued(&send->rtt) || rhca_cwnd_is_untried(&send->cwnd))
+	if (rhca_cwnd_overflows(&send->cwnd, &send->rtt))
 		rhca_requester_congested(qp, send->oldest_unacked_psn);
 	rhca_requester_repeat(qp, send->oldest_unacked_psn, "read");
 }

@@ -229,7 +229,7 @@ void rhca_repeat_lost(struct rhca_sw_qp *qp, u32 psn,
 	lockdep_assert_held(&send->lock);
 	if (action == RHCA_RECOVER_NOTHING)
 		return;
-	if (rhca_rtt_is_queued(&send->rtt) || rhca_cwnd_is_untried(&send->cwnd) ||
+	if (rhca_cwnd_overflows(&send->cwnd, &send->rtt) ||
 	    rhca_recover_costs_window(&send->recovery->rule, send->rtt.least))
 		rhca_requester_congested(qp, psn);
 	send->recovery->lossy = true;

@@ -34,7 +34,7 @@ struct rhca_recover {
 	u8 again;		/* further retransmissions of @repeat_psn */
 	bool waits;		/* the retransmitted packet is unanswered */
 	bool probed;		/* retransmitted without evidence of a loss */
-	bool answered;		/* the retransmission is */
+	bool answered;		/* the retransmission is, or its answer will show nothing */
 	bool asked_twice;	/* a requested response was lost again */
 	u32 repeat_psn;		/* of the last retransmission */
 	u32 repeat_end;		/* after the answers to it: a READ has several */
