@@ -26,7 +26,7 @@ static void older_pause_does_not_extend_a_post_delay(struct kunit *test)
 
 	KUNIT_ASSERT_TRUE(test, test_becomes(rhca_turn_word(turn) == RHCA_TURN_IDLE));
 	WRITE_ONCE(turn->not_before, ktime_get_ns() + 3600ULL * NSEC_PER_SEC);
-	hrtimer_start(&turn->timer, ns_to_ktime(turn->not_before), HRTIMER_MODE_ABS_SOFT);
+	hrtimer_start(&turn->timer, ns_to_ktime(turn->not_before), HRTIMER_MODE_ABS_PINNED_SOFT);
 	KUNIT_EXPECT_FALSE(test, rhca_turn_start(turn, RHCA_KICK_POST, RHCA_KICK_DELAY));
 	KUNIT_EXPECT_LT(test, ktime_to_ns(hrtimer_get_expires(&turn->timer)),
 			(s64)turn->not_before);

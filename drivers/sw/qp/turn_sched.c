@@ -69,10 +69,10 @@ static void arm_timer(struct rhca_turn *turn, u32 word)
 	if (rhca_turn_pause(word) != RHCA_PAUSE_POST_DELAY)
 		hrtimer_start(&turn->timer,
 			      ns_to_ktime(READ_ONCE(turn->not_before)),
-			      HRTIMER_MODE_ABS_SOFT);
+			      HRTIMER_MODE_ABS_PINNED_SOFT);
 	else if (!post_delay_pends(turn))
 		hrtimer_start(&turn->timer, ns_to_ktime(POST_DELAY_NS),
-			      HRTIMER_MODE_REL_SOFT);
+			      HRTIMER_MODE_REL_PINNED_SOFT);
 }
 
 static noinline void leave_to_others(struct rhca_turn *turn, struct rhca_turn_step step)

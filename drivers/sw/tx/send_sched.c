@@ -165,6 +165,6 @@ void rhca_pause_send(struct rhca_sw_qp *qp, enum rhca_pause pause, u64 delay_ns)
 	/* Another pause is in progress: move its timer */
 	if (rhca_turn_state(rhca_turn_word(turn)) == RHCA_TURN_TIMED)
 		hrtimer_start(&turn->timer, ns_to_ktime(turn->not_before),
-			      HRTIMER_MODE_ABS_SOFT);
+			      HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_pause_send);

@@ -71,7 +71,7 @@ static void arm(struct rhca_wheel *wheel, u64 tick)
 	u64 at = max(tick << TICK_SHIFT, ktime_get_ns() + 1);
 
 	wheel->armed = tick;
-	hrtimer_start(&wheel->timer, ns_to_ktime(at), HRTIMER_MODE_ABS_SOFT);
+	hrtimer_start(&wheel->timer, ns_to_ktime(at), HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
 /* The first tick after @at, so the timer never fires early. @now: tick */
