@@ -81,6 +81,7 @@ void rhca_tx_list_begin(struct rhca_tx_list *tx, const struct rhca_verbs_qp *qp,
 	tx->sent_bytes = 0;
 	tx->sent_packets = 0;
 	tx->refused = false;
+	tx->sender_cpu = 0;
 	tx->asked = false;
 	tx->block.segments = 0;
 	tx->block.segment_bytes = 0;
@@ -281,6 +282,9 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 	if (ndev && !tx->refused) {
 		RHCA_PACKET_CB(skb)->lag_member = lag_member(tx);
 		RHCA_PACKET_CB(skb)->may_overtake = tx->may_overtake;
+#ifdef CONFIG_XPS
+		skb->sender_cpu = tx->sender_cpu;
+#endif
 		if (tx->qp && !tx->uncharged && likely(tx->qp->owner))
 			skb_set_owner_w(skb, tx->qp->owner->sk);
 		result = send_packet(skb, tx->path, ndev, tx->is_cnp);

@@ -32,6 +32,7 @@ struct rhca_tx_list {
 	bool may_overtake;	/* may overtake earlier packets of the QP */
 	bool is_cnp;		/* CNPs, which have their own priority */
 	bool refused;	/* the local queue refused one, which is lost with all after it */
+	u16 sender_cpu;	/* processor, plus 1, whose TX queue takes the packets; 0: this one */
 	u32 refused_psn;	/* PSN of the refused packet */
 	u32 sent_bytes;		/* from the IP header on, accepted by the local queue */
 	u32 sent_packets;	/* accepted by the local queue */
@@ -77,12 +78,37 @@ static inline void rhca_tx_list_protect(struct rhca_tx_list *tx, struct rhca_pac
 int rhca_tx_memory_open(struct rhca_verbs_qp *qp);
 void rhca_tx_memory_close(struct rhca_verbs_qp *qp);
 
-/* Has the QP reached its limit? */
-static inline bool rhca_tx_memory_full(const struct rhca_verbs_qp *qp)
+/* Bytes of charged packets that are in netdev queues */
+static inline int rhca_tx_memory_used(const struct rhca_verbs_qp *qp)
 {
 	const struct socket *owner = qp->owner;
 
-	return owner && sk_wmem_alloc_get(owner->sk) >= RHCA_TX_MEMORY_MAX;
+	return owner ? sk_wmem_alloc_get(owner->sk) : 0;
+}
+
+/* Has the QP reached its limit? */
+static inline bool rhca_tx_memory_full(const struct rhca_verbs_qp *qp)
+{
+	return rhca_tx_memory_used(qp) >= RHCA_TX_MEMORY_MAX;
+}
+
+/**
+ * rhca_tx_list_keep_queue - Use the TX queue of the packets before
+ * @tx: empty
+ * @cpu: processor, plus 1, for which one half of the QP uses a TX queue; 0: none yet
+ * @may_change: no packet of that half can be in a queue
+ *
+ * A netdev with XPS chooses the queue by the processor that sends, and a QP is sent by two: that of
+ * its process and that of its acknowledgements. Packets in different queues overtake each other.
+ * (TCP: ooo_okay)
+ */
+static inline void rhca_tx_list_keep_queue(struct rhca_tx_list *tx, u16 *cpu, bool may_change)
+{
+	static_assert(CONFIG_NR_CPUS < U16_MAX);
+
+	if (may_change || !*cpu)
+		*cpu = raw_smp_processor_id() + 1;
+	tx->sender_cpu = *cpu;
 }
 
 #endif

@@ -153,6 +153,7 @@ struct rhca_requester {
 	struct rhca_wheel_timer probe_timer;	/* RC: no answer for a while */
 	struct timer_list ack_timer;	/* checks @deadline */
 	bool drain_reported;		/* it has drained in this SQD, and that was reported */
+	u16 tx_cpu;			/* see rhca_tx_list_keep_queue() */
 };
 
 /* A READ, atomic or FLUSH, answered or being answered */
@@ -209,6 +210,7 @@ struct rhca_responder {
 	bool not_ready;
 	u32 fault_ns;			/* last pause for a missing page, or 0 */
 	u8 pause;			/* enum rhca_pause that ends this turn */
+	u16 tx_cpu;			/* see rhca_tx_list_keep_queue() */
 	u32 received;			/* payload bytes of the message so far */
 	u32 write_rkey;			/* RDMA WRITE: key */
 	u64 write_va;			/* RDMA WRITE: address of the next byte */

@@ -68,6 +68,8 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 	rhca_tx_list_begin(&tx, &qp->base, path, NULL);
 	tx.uncharged = loose;
 	tx.may_overtake = loose;
+	if (!loose)
+		rhca_tx_list_keep_queue(&tx, &qp->recv.tx_cpu, !rhca_tx_memory_used(&qp->base));
 	rhca_tx_list_add(&tx, &packet);
 	rhca_tx_list_send(&tx);
 }
@@ -335,6 +337,7 @@ static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
 		return false;
 	most = left;
 	rhca_tx_list_begin(&tx, &qp->base, path, &recv->backoff);
+	rhca_tx_list_keep_queue(&tx, &recv->tx_cpu, !rhca_tx_memory_used(&qp->base));
 	while (recv->sending_resource != recv->newest_resource)
 		if (!add_responses(qp, &tx, &left, batch))
 			break;

@@ -486,6 +486,8 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 			   rc ? rcu_dereference(qp->base.path) : NULL,
 			   &send->backoff);
 	tx.uncharged = uncharged;
+	rhca_tx_list_keep_queue(&tx, &send->tx_cpu,
+				rc ? was_idle : !rhca_tx_memory_used(&qp->base));
 	if (send->hole_due && !repeat_holes(qp, &tx, batch, &left))
 		return RHCA_END_EMPTY;
 	tx.shared = rc && !paced ? batch->shared : NULL;

@@ -305,14 +305,16 @@ set_conf() {
 	echo "$3" > "$file"
 }
 
-# setup_wire [MTU]: the two hosts without RDMA devices
+# setup_wire [MTU]: the two hosts without RDMA devices. WIRE_QUEUES: queues each way, if not one
 setup_wire() {
 	local mtu=${1:-9000}
+	local queues=${WIRE_QUEUES:+numtxqueues $WIRE_QUEUES numrxqueues $WIRE_QUEUES}
 
 	if [ -n "$NETNS" ]; then
 		show ip netns add "$NS_A" && show ip netns add "$NS_B" || die "no network namespaces"
-		show ip link add "$IF_A" netns "$NS_A" mtu "$mtu" type veth \
-			peer name "$IF_B" netns "$NS_B" mtu "$mtu" || die "no veth"
+		# shellcheck disable=SC2086
+		show ip link add "$IF_A" netns "$NS_A" mtu "$mtu" $queues type veth \
+			peer name "$IF_B" netns "$NS_B" mtu "$mtu" $queues || die "no veth"
 		in_a ip link set lo up
 		in_b ip link set lo up
 	else
