@@ -11,6 +11,8 @@
 #include <linux/if_vlan.h>
 #include <linux/netfilter.h>
 #include <net/dst.h>
+#include <net/ip6_route.h>
+#include <net/route.h>
 #include <rhca/compat.h>
 
 #include "borrowed/ipsec_route.h"
@@ -120,11 +122,25 @@ static int frame_post_routing(struct net *net, struct sock *sk,
 						       NFPROTO_IPV6;
 	const struct dst_entry *dst = skb_dst(skb);
 
-	/* Netfilter has rerouted it, by a mark or a changed header field */
+	/* Netfilter has rerouted it to another netdev, by a mark or a changed header field */
 	if (dst->dev != skb->dev || !rhca_route_is_plain(dst))
 		return dst_output(net, sk, skb);
 	return NF_HOOK(family, NF_INET_POST_ROUTING, net, sk, skb, NULL,
 		       skb->dev, frame_output);
+}
+
+/* The neighbour to which a packet's route leads; that of an IPv4 packet may be mapped */
+static struct in6_addr next_hop(const struct sk_buff *skb)
+{
+	const struct rtable *rt = skb_rtable(skb);
+	struct in6_addr hop;
+
+	if (skb->protocol != htons(ETH_P_IP))
+		return *rt6_nexthop((struct rt6_info *)skb_dst(skb), &ipv6_hdr(skb)->daddr);
+	if (rt->rt_gw_family == AF_INET6)
+		return rt->rt_gw6;
+	ipv6_addr_set_v4mapped(rt_nexthop(rt, ip_hdr(skb)->daddr), &hop);
+	return hop;
 }
 
 /*
@@ -140,17 +156,26 @@ bool rhca_frame_needed(const struct dst_entry *dst)
 
 /*
  * Send and consume a routed RoCE v2 packet with an Ethernet header built here. Bottom halves off,
- * RCU read side. Returns as dev_queue_xmit(), or netfilter's verdict.
+ * RCU read side. Returns as dev_queue_xmit(), or netfilter's verdict. After a queue of netfilter a
+ * changed gateway on the same netdev is not seen.
  */
 int rhca_frame_send_ip(struct sk_buff *skb, struct rhca_path *path,
 		       struct net *net)
 {
 	u8 family = skb->protocol == htons(ETH_P_IP) ? NFPROTO_IPV4 :
 						       NFPROTO_IPV6;
+	struct in6_addr before = next_hop(skb), after;
+	int ret;
 
 	ether_addr_copy(RHCA_PACKET_CB(skb)->dmac, path->address.dmac);
 	RHCA_PACKET_CB(skb)->priority = skb->priority;
 	RHCA_PACKET_CB(skb)->copy_to_self = has_local_members(path, skb->dev);
-	return NF_HOOK(family, NF_INET_LOCAL_OUT, net, NULL, skb, NULL,
-		       skb->dev, frame_post_routing);
+	ret = nf_hook(family, NF_INET_LOCAL_OUT, net, NULL, skb, NULL, skb->dev,
+		      frame_post_routing);
+	if (ret != 1)
+		return ret;
+	after = next_hop(skb);
+	if (!ipv6_addr_equal(&before, &after))	/* a rule chose another gateway */
+		return dst_output(net, NULL, skb);
+	return frame_post_routing(net, NULL, skb);
 }

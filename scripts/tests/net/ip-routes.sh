@@ -69,6 +69,15 @@ for prefix in 10.9.7.1/32 fd97::1/128; do
 	in_b ip neigh replace "${prefix%/*}" lladdr "$(in_a cat /sys/class/net/va3/address)" dev vb3
 done
 
+# Gateways that are a second MAC address of host a on the VLAN
+in_a ip link add link va3.7 name gw3 type macvlan mode bridge
+in_a ip link set gw3 up
+gw_mac=$(in_a cat /sys/class/net/gw3/address)
+declare -A gateway=([4]=10.9.7.254 [6]=fd97::fe)
+for family in 4 6; do
+	in_b ip neigh replace ${gateway[$family]} lladdr "$gw_mac" dev vb3.7
+done
+
 if command -v nft > /dev/null && in_b nft add table inet rhca$$; then
 	for family in 4 6; do
 		on 7 "$DEV_A" "$DEV_B" $family
@@ -85,6 +94,13 @@ if command -v nft > /dev/null && in_b nft add table inet rhca$$; then
 		ping_pong "IPv$family: a rule of netfilter changes the route" -n 20 -s 8192
 		heard
 		check_match "IPv$family: not by the VLAN, but by the route for the mark" 'untagged [1-9].*, tagged 0' "$(tags)"
+		in_b ip -$family route replace "$A" via ${gateway[$family]} dev vb3.7 table 77
+		listen 3
+		ping_pong "IPv$family: it changes the gateway on the VLAN" -n 20 -s 8192
+		heard
+		check_match "IPv$family: all by the VLAN" 'untagged 0, tagged [1-9]' "$(tags)"
+		check "IPv$family: not to the gateway" 0 \
+			"$(count_packets b "udp.dstport == 4791 && eth.dst != $gw_mac")"
 		in_b ip -$family rule del fwmark 7
 		in_b nft delete chain inet rhca$$ out
 	done
