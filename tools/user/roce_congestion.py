@@ -169,8 +169,10 @@ def queue_words(netdev, queue):
         mend = f"tc qdisc change dev {netdev} {where} {kind} ecn"
     elif kind in MARKERS:
         mend = f"tc qdisc replace dev {netdev} {where} {kind} with ecn, the rest as it is"
-    else:	# a child of mq has no name to replace it by
-        mend = f"tc qdisc replace dev {netdev} {'root' if ' :' in where else where} fq_codel"
+    elif " :" in where:	# children of the default mq, one for each transmit queue, have no names
+        mend = f"sysctl net.core.default_qdisc=fq_codel; tc qdisc replace dev {netdev} root mq"
+    else:
+        mend = f"tc qdisc replace dev {netdev} {where} fq_codel"
     return (f"the queue {kind} of {netdev} drops packets that it could mark, since they are "
             f"ECN-capable. Next: {mend}")
 

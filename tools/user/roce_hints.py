@@ -36,8 +36,8 @@ CERTAIN = {
         "the network stack refused packets: no neighbour, or a tunnel without its peer",
         "ip neigh show dev {netdev}; ip -s link show {netdev}"),
     "rx_icrc_encapsulated": Hint(
-        "packets came with a wrong ICRC: changed on the way (a middlebox that rewrites "
-        "headers), or while they were sent",
+        "packets came with a wrong ICRC: changed on the way (NAT, or another middlebox that "
+        "rewrites headers), or while they were sent",
         "capture at both ends: tcpdump -i {netdev} udp port 4791"),
     "rx_dropped_truncated": Hint(
         "packets came that are shorter than their headers",

@@ -747,8 +747,8 @@ class Congestion(Findings):
     def test_queue_that_drops(self):
         child = {"kind": "pfifo_fast", "root": None, "parent": ":1", "drops": 2}
         self.queue({"kind": "mq", "drops": 4}, child, {**child, "parent": ":2"})
-        self.finds("the queue pfifo_fast of eth0 drops .*Next: tc qdisc replace dev eth0 root "
-                   "fq_codel$")
+        self.finds("the queue pfifo_fast of eth0 drops .*Next: sysctl "
+                   "net.core.default_qdisc=fq_codel; tc qdisc replace dev eth0 root mq$")
         self.queue({"kind": "tbf"}, {**child, "kind": "pfifo", "parent": "1:1"})
         self.finds("Next: tc qdisc replace dev eth0 parent 1:1 fq_codel$")
 
