@@ -385,6 +385,16 @@ static const struct course courses[] = {
 		ASK_READ(0, 0, MTU), RESPONSE(READ_ONLY, 0, 0, MTU), PAUSE, ASK_READ(0, 0, MTU),
 		ASK_READ(1, 0, MTU), QUIET, RESUME, RESPONSE(READ_ONLY, 0, 0, MTU),
 		RESPONSE(READ_ONLY, 1, 0, MTU), STATE(RTS) } },
+	/* As an adapter that was told 3 asks for; not more */
+	{ "as many READs as the limit's logarithm permits", .resources = 3, .step = {
+		PAUSE, ASK_READ(0, 0, MTU), ASK_READ(1, 0, MTU), ASK_READ(2, 0, MTU),
+		ASK_READ(3, 0, MTU), QUIET, RESUME, RESPONSE(READ_ONLY, 0, 0, MTU),
+		RESPONSE(READ_ONLY, 1, 0, MTU), RESPONSE(READ_ONLY, 2, 0, MTU),
+		RESPONSE(READ_ONLY, 3, 0, MTU), STATE(RTS), PAUSE, ASK_READ(4, 0, MTU),
+		ASK_READ(5, 0, MTU), ASK_READ(6, 0, MTU), ASK_READ(7, 0, MTU),
+		ASK_READ(8, 0, MTU), RESUME, RESPONSE(READ_ONLY, 4, 0, MTU),
+		RESPONSE(READ_ONLY, 5, 0, MTU), RESPONSE(READ_ONLY, 6, 0, MTU),
+		RESPONSE(READ_ONLY, 7, 0, MTU), NAK(8, NAK_INVALID), STATE(ERR) } },
 	/* Then the new one has to wait, and is repeated by the peer */
 	{ "replayed responses use up responder resources", .resources = 1, .step = {
 		ASK_READ(0, 0, MTU), ASK_READ(1, 0, MTU), FORGET, PAUSE, ASK_READ(0, 0, MTU),
