@@ -248,9 +248,19 @@ static bool begins_pass(const struct rhca_hold_rule *rule, u32 psn, bool twice)
 	       rule->naks < RHCA_NAKS_MAX;
 }
 
-static bool may_ask_again(const struct rhca_hold_rule *rule)
+/*
+ * A peer that retransmits one packet sets AckReq on it, but on few others except READs. Others set
+ * it on every packet, where it shows nothing.
+ */
+static bool shows_repeat(const struct rhca_hold_rule *rule, const struct rhca_arrival *arrival)
 {
-	return rule->repeats == RHCA_REPEATS_ONE && rule->naks < RHCA_NAKS_TO_ONE;
+	return arrival->ack_req && !rule->all_ask;
+}
+
+static bool may_ask_again(const struct rhca_hold_rule *rule, const struct rhca_arrival *arrival)
+{
+	return shows_repeat(rule, arrival) && rule->repeats == RHCA_REPEATS_ONE &&
+	       rule->naks < RHCA_NAKS_TO_ONE;
 }
 
 /**
@@ -314,25 +324,23 @@ bool rhca_hold_rule_ahead(struct rhca_hold_rule *rule, const struct rhca_arrival
 	rule->last_psn = psn;
 	if (first || rhca_psn_before(rule->end_psn, end))
 		rule->end_psn = end;
+	rule->all_ask = (first || rule->all_ask) && arrival->ack_req && !arrival->is_read;
 	if (first && !arrival->twice)
 		rule->reorder->missed_at = 0;
 	lost = is_lost(rule, arrival) || arrival->refused;
 	if (!rule->nak_sent)
 		return lost && rhca_hold_rule_asks(rule, arrival->expected);
-	return arrival->num_held && arrival->ack_req && may_ask_again(rule) &&
+	return arrival->num_held && may_ask_again(rule, arrival) &&
 	       rhca_hold_rule_asks(rule, arrival->expected);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_ahead);
 
-/*
- * A peer that retransmits one packet sets AckReq on it, but on few others except READs; one that
- * goes back N need not. After two NAKs the packet may have been sent for the first.
- */
+/* A peer that goes back N need not set AckReq. After two NAKs the first may have brought it */
 static bool is_repeated(const struct rhca_hold_rule *rule,
 			const struct rhca_arrival *arrival, bool asked)
 {
 	return (asked && rule->naks > 1) ||
-	       (arrival->ack_req && !arrival->is_read &&
+	       (shows_repeat(rule, arrival) && !arrival->is_read &&
 		rule->repeats != RHCA_REPEATS_ALL);
 }
 
@@ -405,8 +413,7 @@ enum rhca_dup_reply rhca_hold_rule_duplicate(struct rhca_hold_rule *rule,
 	}
 	if (!arrival->num_held)
 		return RHCA_DUP_REPLAY;
-	if (!is_lost(rule, arrival) ||
-	    (!pass && !(arrival->ack_req && may_ask_again(rule))))
+	if (!is_lost(rule, arrival) || (!pass && !may_ask_again(rule, arrival)))
 		return arrival->ack_req ? RHCA_DUP_REPLAY : RHCA_DUP_NOTHING;
 	rhca_hold_rule_asks(rule, arrival->expected);
 	return RHCA_DUP_NAK;
