@@ -77,23 +77,21 @@ void rhca_reorder_asked(struct rhca_reorder *reorder, u32 psn)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_asked);
 
-/* The word and @bit for @psn; NULL if it was not requested within a window */
-static u64 *asked_for(struct rhca_reorder *reorder, u32 psn, u64 *bit)
+static bool was_asked(const struct rhca_reorder *reorder, u32 psn)
 {
 	u32 before = rhca_psn_sub(reorder->asked_psn, psn);
-	u64 *asked = &reorder->asked[before / ASKED_BITS % 2];
 
-	*bit = 1ULL << before % ASKED_BITS;
-	return before < ASKED_PSNS && (*asked & *bit) ? asked : NULL;
+	return before < ASKED_PSNS &&
+	       reorder->asked[before / ASKED_BITS] >> before % ASKED_BITS & 1;
 }
 
 /* The packet was retransmitted: a second copy tells nothing */
 static void note_lost(struct rhca_reorder *reorder, u32 psn)
 {
-	u64 bit, *asked = asked_for(reorder, psn, &bit);
+	u32 before = rhca_psn_sub(reorder->asked_psn, psn);
 
-	if (asked)
-		*asked &= ~bit;
+	if (was_asked(reorder, psn))
+		reorder->asked[before / ASKED_BITS] &= ~(1ULL << before % ASKED_BITS);
 }
 
 /**
@@ -160,9 +158,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_watch);
  */
 void rhca_reorder_answered(struct rhca_reorder *reorder, u32 psn, bool repeated, u64 now)
 {
-	u64 bit;
-
-	if (!asked_for(reorder, psn, &bit)) {
+	if (!was_asked(reorder, psn)) {
 		if (!repeated)
 			reorder->late_psn = psn;
 	} else if (reorder->missed_at) {
@@ -197,11 +193,9 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_filled);
  */
 bool rhca_reorder_twice(struct rhca_reorder *reorder, u32 psn)
 {
-	u64 bit, *asked = asked_for(reorder, psn, &bit);
-
-	if (!asked)
+	if (!was_asked(reorder, psn))
 		return false;
-	*asked &= ~bit;
+	note_lost(reorder, psn);
 	reorder->late_psn = psn;
 	reorder->wait_ns = max(reorder->wait_ns,
 			       reorder->late_ns + reorder->late_ns / 2);
@@ -378,9 +372,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_filled);
  */
 static bool comes_late(struct rhca_hold_rule *rule, const struct rhca_arrival *arrival)
 {
-	u64 bit;
-
-	if (arrival->is_read && asked_for(rule->reorder, arrival->psn, &bit)) {
+	if (arrival->is_read && was_asked(rule->reorder, arrival->psn)) {
 		rule->late_reads = min(rule->late_reads + 2, LATE_READS);
 		if (rule->late_reads < LATE_READS)
 			note_lost(rule->reorder, arrival->psn);
