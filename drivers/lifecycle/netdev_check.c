@@ -57,7 +57,7 @@ int rhca_netdev_check(struct net_device *ndev)
 			netdev_name(ndev));
 		return -EBUSY;
 	}
-	if (rhca_others_serve(ndev, other, sizeof(other))) {
+	if (rhca_others_serve(ndev, other)) {
 		pr_warn("%s is served by RDMA device %s of another driver: remove that first (rdma link del %s)\n",
 			netdev_name(ndev), other, other);
 		return -EBUSY;

@@ -60,8 +60,7 @@ static bool has_port_on(struct ib_device *ibdev, const struct net_device *ndev)
 	return found;
 }
 
-static bool adapter_serves(const struct net_device *ndev, char *name,
-			   size_t bytes)
+static bool adapter_serves(const struct net_device *ndev, char *name)
 {
 	struct other_device *other;
 	bool found = false;
@@ -69,26 +68,13 @@ static bool adapter_serves(const struct net_device *ndev, char *name,
 	mutex_lock(&other_devices_mutex);
 	list_for_each_entry(other, &other_devices, entry) {
 		if (has_port_on(other->ibdev, ndev)) {
-			strscpy(name, other->ibdev->name, bytes);
+			strscpy(name, other->ibdev->name, IB_DEVICE_NAME_MAX);
 			found = true;
 			break;
 		}
 	}
 	mutex_unlock(&other_devices_mutex);
 	return found;
-}
-
-/* Does another driver have a device on this netdev? Copies its name to @name. May sleep. */
-bool rhca_others_serve(struct net_device *ndev, char *name, size_t bytes)
-{
-	struct ib_device *ibdev = ib_device_get_by_netdev(ndev,
-							  RDMA_DRIVER_UNKNOWN);
-
-	if (!ibdev)
-		return adapter_serves(ndev, name, bytes);
-	strscpy(name, ibdev->name, bytes);
-	ib_device_put(ibdev);
-	return true;
 }
 
 /* Between rhca_others_add() and rhca_others_remove() */
@@ -105,19 +91,20 @@ static bool is_listed(const struct ib_device *ibdev)
 }
 
 /*
- * Does another driver have a device on this netdev? ib_core binds a device to its netdev before it
- * adds the device to clients, and unbinds it after it has removed it from them. May sleep. Returns
- * 1 or 0; -EAGAIN while a device is bound that clients do not see.
+ * Does another driver have a device on this netdev? Copies its name to @name, which has
+ * IB_DEVICE_NAME_MAX bytes. ib_core binds a device to its netdev before it adds the device to
+ * clients, and unbinds it after it has removed it from them. May sleep. Returns 1 or 0; -EAGAIN
+ * while a device is bound that clients do not see.
  */
-int rhca_others_rival(struct net_device *ndev)
+int rhca_others_serve(struct net_device *ndev, char *name)
 {
 	struct ib_device *ibdev = ib_device_get_by_netdev(ndev,
 							  RDMA_DRIVER_UNKNOWN);
-	char name[IB_DEVICE_NAME_MAX];
 	bool listed;
 
 	if (!ibdev)
-		return adapter_serves(ndev, name, sizeof(name));
+		return adapter_serves(ndev, name);
+	strscpy(name, ibdev->name, IB_DEVICE_NAME_MAX);
 	listed = is_listed(ibdev);
 	ib_device_put(ibdev);
 	return listed ? 1 : -EAGAIN;

@@ -12,7 +12,6 @@ struct other_device;
 
 int rhca_others_add(struct ib_client *client, struct ib_device *ibdev);
 void rhca_others_remove(struct other_device *other);
-bool rhca_others_serve(struct net_device *ndev, char *name, size_t bytes);
-int rhca_others_rival(struct net_device *ndev);
+int rhca_others_serve(struct net_device *ndev, char *name);
 
 #endif

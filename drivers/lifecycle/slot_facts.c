@@ -164,13 +164,20 @@ static struct net_device *bond_of(struct net_device *ndev)
 	return bond;
 }
 
+static int others_serve(struct net_device *ndev)
+{
+	char name[IB_DEVICE_NAME_MAX];
+
+	return rhca_others_serve(ndev, name);
+}
+
 /* RTNL is not held: calls another driver */
 static void look_at_bond(const struct net_device *ndev, struct net_device *bond,
 			 struct rhca_slot_facts *f)
 {
 	if (bond == ndev)
 		f->lag = RHCA_SLOT_LAG_HERE;
-	else if (bond && !rhca_others_rival(bond))
+	else if (bond && !others_serve(bond))
 		f->lag = RHCA_SLOT_LAG_MEMBER;
 	dev_put(bond);
 }
@@ -189,7 +196,7 @@ static void look_at_pair(struct net_device *ndev,
 			  RHCA_PAIR_USABLE : RHCA_PAIR_WAITS;
 	/* If two are joined to each other, the first one looked at has the LAG */
 	if (first && !second && rhca_lag_may_join(first, ndev, &members) &&
-	    !rhca_others_rival(first))
+	    !others_serve(first))
 		f->lag = RHCA_SLOT_LAG_MEMBER;
 	dev_put(first);
 	dev_put(second);
@@ -199,7 +206,7 @@ static void look_at_pair(struct net_device *ndev,
 
 static enum rhca_slot_other look_at_others(struct net_device *ndev)
 {
-	int rival = rhca_others_rival(ndev);
+	int rival = others_serve(ndev);
 
 	if (rival < 0)
 		return RHCA_OTHER_CHANGING;
