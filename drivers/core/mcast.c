@@ -53,11 +53,6 @@ static u32 hash_gid(const union ib_gid *gid)
 	return jhash(gid->raw, sizeof(gid->raw), seed);
 }
 
-static bool same_gid(const union ib_gid *a, const union ib_gid *b)
-{
-	return !memcmp(a, b, sizeof(*a));
-}
-
 /* --- netdevs -------------------------------------------------------------- */
 
 static struct rhca_mcast_join *find_join(const struct group *group,
@@ -268,7 +263,7 @@ static struct group *find_group(const struct rhca_port *port,
 
 	hash_for_each_possible_rcu(groups, group, node, hash_gid(gid),
 				   lockdep_rtnl_is_held())
-		if (group->port == port && same_gid(&group->gid, gid))
+		if (group->port == port && rhca_gid_equal(&group->gid, gid))
 			return group;
 	return NULL;
 }
@@ -442,7 +437,7 @@ static struct rhca_mcast_attachment *take_out(struct rhca_qp *qp,
 	struct group *group;
 
 	hash_for_each_possible(groups, group, node, hash_gid(gid)) {
-		attachment = same_gid(&group->gid, gid) ?
+		attachment = rhca_gid_equal(&group->gid, gid) ?
 			find_attachment(&group->attachments, qp) : NULL;
 		if (!attachment)
 			continue;
@@ -484,7 +479,7 @@ static bool takes_packets(const struct group *group)
 static bool group_matches(const struct group *group, const union ib_gid *gid,
 			  const struct net_device *ndev)
 {
-	return same_gid(&group->gid, gid) && find_join(group, ndev) &&
+	return rhca_gid_equal(&group->gid, gid) && find_join(group, ndev) &&
 	       takes_packets(group);
 }
 

@@ -19,16 +19,6 @@
 #include "core/rules/netdev.h"
 #include "core/rules/policy.h"
 
-static const struct in6_addr *to_ipv6(const union ib_gid *gid)
-{
-	return (const struct in6_addr *)gid->raw;
-}
-
-static __be32 to_ipv4(const union ib_gid *gid)
-{
-	return to_ipv6(gid)->s6_addr32[3];
-}
-
 /*
  * The MAC that packets to a multicast GID are sent to: 33:33 and the low 32 bits (A16.5.1), or
  * 01:00:5e and the low 23 bits of an IPv4 address (RFC 1112).
@@ -36,9 +26,9 @@ static __be32 to_ipv4(const union ib_gid *gid)
 void rhca_mcast_mac(const union ib_gid *gid, u8 *mac)
 {
 	if (rhca_gid_is_ipv4(gid))
-		ip_eth_mc_map(to_ipv4(gid), mac);
+		ip_eth_mc_map(rhca_gid_ipv4(gid), mac);
 	else
-		ipv6_eth_mc_map(to_ipv6(gid), mac);
+		ipv6_eth_mc_map(rhca_gid_ipv6(gid), mac);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_mcast_mac);
 
@@ -81,18 +71,18 @@ static int join_ip(struct net_device *ndev, const union ib_gid *gid)
 {
 	if (!rhca_gid_is_ipv4(gid))
 		return IS_ENABLED(CONFIG_IPV6) ?
-			ipv6_dev_mc_inc(ndev, to_ipv6(gid)) : -EAFNOSUPPORT;
+			ipv6_dev_mc_inc(ndev, rhca_gid_ipv6(gid)) : -EAFNOSUPPORT;
 	/* It would not say that it failed, and leaving would then end another's membership */
-	__ip_mc_inc_group(__in_dev_get_rtnl(ndev), to_ipv4(gid), GFP_KERNEL | __GFP_NOFAIL);
+	__ip_mc_inc_group(__in_dev_get_rtnl(ndev), rhca_gid_ipv4(gid), GFP_KERNEL | __GFP_NOFAIL);
 	return 0;
 }
 
 static void leave_ip(struct net_device *ndev, const union ib_gid *gid)
 {
 	if (rhca_gid_is_ipv4(gid))
-		ip_mc_dec_group(__in_dev_get_rtnl(ndev), to_ipv4(gid));
+		ip_mc_dec_group(__in_dev_get_rtnl(ndev), rhca_gid_ipv4(gid));
 	else if (IS_ENABLED(CONFIG_IPV6))
-		ipv6_dev_mc_dec(ndev, to_ipv6(gid));
+		ipv6_dev_mc_dec(ndev, rhca_gid_ipv6(gid));
 }
 
 /*

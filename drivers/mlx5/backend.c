@@ -25,6 +25,7 @@
 #include "qp.h"
 #include "srq.h"
 #include "uar.h"
+#include "wire/encap.h"
 #include "wqe.h"
 #include "xrc.h"
 
@@ -166,8 +167,8 @@ static u8 l3_type_of(const struct ib_gid_attr *attr)
 {
 	if (attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
 		return 0;
-	return ipv6_addr_v4mapped((const struct in6_addr *)attr->gid.raw) ?
-	       MLX5_ROCE_L3_TYPE_IPV4 : MLX5_ROCE_L3_TYPE_IPV6;
+	return rhca_gid_is_ipv4(&attr->gid) ? MLX5_ROCE_L3_TYPE_IPV4 :
+					      MLX5_ROCE_L3_TYPE_IPV6;
 }
 
 static int gid_set(struct rhca_port *port, const struct ib_gid_attr *attr,

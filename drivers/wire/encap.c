@@ -5,7 +5,6 @@
 #include <linux/udp.h>
 #include <net/checksum.h>
 #include <net/ip.h>
-#include <net/ipv6.h>
 #include <rhca/compat.h>
 
 #include "wire/encap.h"
@@ -42,16 +41,9 @@ enum rhca_encap rhca_encap_of(enum ib_gid_type type, const union ib_gid *sgid)
 {
 	if (type != IB_GID_TYPE_ROCE_UDP_ENCAP)
 		return RHCA_V1;
-	return ipv6_addr_v4mapped((const struct in6_addr *)sgid->raw) ?
-		RHCA_V2_IPV4 : RHCA_V2_IPV6;
+	return rhca_gid_is_ipv4(sgid) ? RHCA_V2_IPV4 : RHCA_V2_IPV6;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_encap_of);
-
-/* The IPv4 address inside a mapped GID */
-static __be32 gid_to_ipv4(const union ib_gid *gid)
-{
-	return ((const struct in6_addr *)gid->raw)->s6_addr32[3];
-}
 
 static void ipv4_to_gid(__be32 addr, union ib_gid *gid)
 {
@@ -86,8 +78,8 @@ static void fill_ipv4(struct iphdr *ip, const struct rhca_flow *flow,
 		.frag_off	= htons(IP_DF),
 		.ttl		= flow->hop_limit,
 		.protocol	= IPPROTO_UDP,
-		.saddr		= gid_to_ipv4(&flow->sgid),
-		.daddr		= gid_to_ipv4(&flow->dgid),
+		.saddr		= rhca_gid_ipv4(&flow->sgid),
+		.daddr		= rhca_gid_ipv4(&flow->dgid),
 	};
 	ip->check = ip_fast_csum(ip, ip->ihl);
 }

@@ -13,6 +13,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/udp.h>
+#include <net/ipv6.h>
 #include <rdma/ib_verbs.h>
 
 enum rhca_encap {
@@ -40,6 +41,23 @@ static inline bool rhca_gid_equal(const union ib_gid *a, const union ib_gid *b)
 {
 	return a->global.subnet_prefix == b->global.subnet_prefix &&
 	       a->global.interface_id == b->global.interface_id;
+}
+
+static inline const struct in6_addr *rhca_gid_ipv6(const union ib_gid *gid)
+{
+	return (const struct in6_addr *)gid->raw;
+}
+
+/* Is it an IPv4-mapped address (::ffff:a.b.c.d)? */
+static inline bool rhca_gid_is_ipv4(const union ib_gid *gid)
+{
+	return ipv6_addr_v4mapped(rhca_gid_ipv6(gid));
+}
+
+/* The IPv4 address inside a mapped GID */
+static inline __be32 rhca_gid_ipv4(const union ib_gid *gid)
+{
+	return rhca_gid_ipv6(gid)->s6_addr32[3];
 }
 
 /* Constant sizes, so that memcpy() is inlined */

@@ -20,18 +20,6 @@ void rhca_gid_table_set(struct rhca_gid_table *table, u16 index,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_table_set);
 
-static struct rhca_gid_entry get_entry(struct rhca_gid_table *table, u16 index)
-{
-	struct rhca_gid_entry entry;
-	unsigned int seq;
-
-	do {
-		seq = read_seqbegin(&table->lock);
-		entry = table->entry[index];
-	} while (read_seqretry(&table->lock, seq));
-	return entry;
-}
-
 /* Are two netdevs in the same VRF, or none? @a, @b: their indices */
 bool rhca_same_l3_domain(struct net *net, int a, int b)
 {
@@ -42,7 +30,7 @@ bool rhca_same_l3_domain(struct net *net, int a, int b)
 static bool entry_matches(const struct rhca_gid_entry *entry,
 			  const struct rhca_gid_query *query)
 {
-	if (entry->type != query->type || memcmp(&entry->gid, query->gid, sizeof(entry->gid)))
+	if (entry->type != query->type || !rhca_gid_equal(&entry->gid, query->gid))
 		return false;
 	if (query->ifindex)
 		return entry->ifindex == query->ifindex;
@@ -88,7 +76,14 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_gid_find);
  */
 int rhca_gid_ifindex(struct rhca_gid_table *table, u16 index)
 {
-	return get_entry(table, index).ifindex;
+	unsigned int seq;
+	int ifindex;
+
+	do {
+		seq = read_seqbegin(&table->lock);
+		ifindex = table->entry[index].ifindex;
+	} while (read_seqretry(&table->lock, seq));
+	return ifindex;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_ifindex);
 

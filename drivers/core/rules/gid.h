@@ -9,8 +9,9 @@
 #include <linux/in.h>
 #include <linux/netdevice.h>
 #include <linux/seqlock.h>
-#include <net/ipv6.h>
 #include <rdma/ib_verbs.h>
+
+#include "wire/encap.h"
 
 #define RHCA_NUM_GIDS	128
 
@@ -48,20 +49,11 @@ bool rhca_same_l3_domain(struct net *net, int a, int b);
 int rhca_gid_ifindex(struct rhca_gid_table *table, u16 index);
 bool rhca_gid_has_netdev(struct rhca_gid_table *table, int ifindex);
 
-/* Is it an IPv4-mapped address (::ffff:a.b.c.d)? */
-static inline bool rhca_gid_is_ipv4(const union ib_gid *gid)
-{
-	return ipv6_addr_v4mapped((const struct in6_addr *)gid->raw);
-}
-
 /* Is it a group of IPv6, or of IPv4 (224.0.0.0/4)? */
 static inline bool rhca_gid_is_multicast(const union ib_gid *gid)
 {
-	const struct in6_addr *addr = (const struct in6_addr *)gid->raw;
-
 	return gid->raw[0] == 0xff ||
-	       (rhca_gid_is_ipv4(gid) &&
-		ipv4_is_multicast(addr->s6_addr32[3]));
+	       (rhca_gid_is_ipv4(gid) && ipv4_is_multicast(rhca_gid_ipv4(gid)));
 }
 
 #endif

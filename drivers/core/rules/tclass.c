@@ -9,10 +9,10 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
-#include <net/ipv6.h>
 #include <rhca/compat.h>
 
 #include "core/rules/tclass.h"
+#include "wire/encap.h"
 
 #define LINE_CHARS	160	/* longest line that makes sense, with spare */
 #define IPV4_BITS	32
@@ -45,7 +45,7 @@ static int parse_address(const char *text, bool ipv6, union ib_gid *gid)
 
 	if (ipv6)
 		return in6_pton(text, -1, gid->raw, -1, &end) && !*end &&
-		       !ipv6_addr_v4mapped(in6(gid)) ? 0 : -EINVAL;
+		       !rhca_gid_is_ipv4(gid) ? 0 : -EINVAL;
 	if (!in4_pton(text, -1, (u8 *)&addr, -1, &end) || *end)
 		return -EINVAL;
 	ipv6_addr_set_v4mapped(addr, in6(gid));
@@ -154,8 +154,8 @@ static bool same_match(const struct rhca_tclass_rule *a,
 {
 	return a->by_source == b->by_source && a->by_dest == b->by_dest &&
 	       a->dest_bits == b->dest_bits &&
-	       !memcmp(&a->source, &b->source, sizeof(a->source)) &&
-	       !memcmp(&a->dest, &b->dest, sizeof(a->dest));
+	       rhca_gid_equal(&a->source, &b->source) &&
+	       rhca_gid_equal(&a->dest, &b->dest);
 }
 
 /* Rules with both addresses precede those with the destination only, then the source only */
@@ -239,8 +239,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_tclass_apply);
 static bool matches(const struct rhca_tclass_rule *rule,
 		    const union ib_gid *source, const union ib_gid *dest)
 {
-	return (!rule->by_source ||
-		ipv6_addr_equal(in6(&rule->source), in6(source))) &&
+	return (!rule->by_source || rhca_gid_equal(&rule->source, source)) &&
 	       (!rule->by_dest ||
 		ipv6_prefix_equal(in6(&rule->dest), in6(dest),
 				  rule->dest_bits));
@@ -269,7 +268,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_tclass_find);
 static int emit_address(char *line, int len, const char *side,
 			const union ib_gid *gid)
 {
-	if (ipv6_addr_v4mapped(in6(gid)))
+	if (rhca_gid_is_ipv4(gid))
 		return scnprintf(line + len, LINE_CHARS - len, ",%s_ip=%pI4",
 				 side, &in6(gid)->s6_addr32[3]);
 	return scnprintf(line + len, LINE_CHARS - len, ",%s_ip6=%pI6c", side,

@@ -59,10 +59,8 @@ int rhca_rx_ifindex(const struct sk_buff *skb, enum rhca_encap encap)
  */
 static bool is_link_bound(const struct rhca_rx *rx)
 {
-	const struct in6_addr *dgid = (const struct in6_addr *)rx->flow.dgid.raw;
-
 	return rx->flow.encap == RHCA_V1 ||
-	       (ipv6_addr_type(dgid) & IPV6_ADDR_LINKLOCAL);
+	       (ipv6_addr_type(rhca_gid_ipv6(&rx->flow.dgid)) & IPV6_ADDR_LINKLOCAL);
 }
 
 /*
