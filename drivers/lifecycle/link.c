@@ -23,7 +23,6 @@
 #include "core/port_events.h"
 #include "core/registry.h"
 
-static struct ib_client ib_client;
 static struct rdma_link_ops link_ops;
 
 static int device_added(struct ib_device *ibdev)
@@ -37,7 +36,7 @@ static int device_added(struct ib_device *ibdev)
 		rhca_dev_plugged(to_rhca_dev(ibdev));
 		rhca_lag_device_added(to_rhca_dev(ibdev));
 	} else {
-		ret = rhca_others_add(&ib_client, ibdev);
+		ret = rhca_others_add(ibdev);
 	}
 	rhca_slot_kick(NULL);
 	return ret;
@@ -50,7 +49,7 @@ static void device_removed(struct ib_device *ibdev, void *data)
 	bool by_user;
 
 	if (!rhca_is_device(ibdev)) {
-		rhca_others_remove(data);
+		rhca_others_remove(ibdev);
 		rhca_slot_kick(NULL);
 		return;
 	}

@@ -5,43 +5,27 @@
  * ib_core finds a device by its netdev only if the driver has bound it; drivers of adapters have
  * get_netdev() instead.
  */
-#include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/slab.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
 #include "lifecycle/others.h"
 
-struct other_device {
-	struct list_head entry;
-	struct ib_device *ibdev;
-};
-
-static LIST_HEAD(other_devices);
-static DEFINE_MUTEX(other_devices_mutex);	/* protects the list */
+static DEFINE_XARRAY(others);		/* by address, struct ib_device */
+static DEFINE_MUTEX(others_mutex);	/* none is removed while it is called */
 
 /* ib_core has added a device of another driver. May sleep. Returns 0 or -ENOMEM. */
-int rhca_others_add(struct ib_client *client, struct ib_device *ibdev)
+int rhca_others_add(struct ib_device *ibdev)
 {
-	struct other_device *other = kzalloc(sizeof(*other), GFP_KERNEL);
-
-	if (!other)
-		return -ENOMEM;
-	other->ibdev = ibdev;
-	mutex_lock(&other_devices_mutex);
-	list_add(&other->entry, &other_devices);
-	mutex_unlock(&other_devices_mutex);
-	ib_set_client_data(ibdev, client, other);
-	return 0;
+	return xa_insert(&others, (unsigned long)ibdev, ibdev, GFP_KERNEL);
 }
 
 /* The device is being unregistered. May sleep. */
-void rhca_others_remove(struct other_device *other)
+void rhca_others_remove(struct ib_device *ibdev)
 {
-	mutex_lock(&other_devices_mutex);
-	list_del(&other->entry);
-	mutex_unlock(&other_devices_mutex);
-	kfree(other);
+	mutex_lock(&others_mutex);
+	xa_erase(&others, (unsigned long)ibdev);
+	mutex_unlock(&others_mutex);
 }
 
 static bool has_port_on(struct ib_device *ibdev, const struct net_device *ndev)
@@ -62,31 +46,19 @@ static bool has_port_on(struct ib_device *ibdev, const struct net_device *ndev)
 
 static bool adapter_serves(const struct net_device *ndev, char *name)
 {
-	struct other_device *other;
+	struct ib_device *ibdev;
+	unsigned long address;
 	bool found = false;
 
-	mutex_lock(&other_devices_mutex);
-	list_for_each_entry(other, &other_devices, entry) {
-		if (has_port_on(other->ibdev, ndev)) {
-			strscpy(name, other->ibdev->name, IB_DEVICE_NAME_MAX);
-			found = true;
+	mutex_lock(&others_mutex);
+	xa_for_each(&others, address, ibdev) {
+		found = has_port_on(ibdev, ndev);
+		if (found) {
+			strscpy(name, ibdev->name, IB_DEVICE_NAME_MAX);
 			break;
 		}
 	}
-	mutex_unlock(&other_devices_mutex);
-	return found;
-}
-
-/* Between rhca_others_add() and rhca_others_remove() */
-static bool is_listed(const struct ib_device *ibdev)
-{
-	struct other_device *other;
-	bool found = false;
-
-	mutex_lock(&other_devices_mutex);
-	list_for_each_entry(other, &other_devices, entry)
-		found |= other->ibdev == ibdev;
-	mutex_unlock(&other_devices_mutex);
+	mutex_unlock(&others_mutex);
 	return found;
 }
 
@@ -105,7 +77,7 @@ int rhca_others_serve(struct net_device *ndev, char *name)
 	if (!ibdev)
 		return adapter_serves(ndev, name);
 	strscpy(name, ibdev->name, IB_DEVICE_NAME_MAX);
-	listed = is_listed(ibdev);
+	listed = xa_load(&others, (unsigned long)ibdev);
 	ib_device_put(ibdev);
 	return listed ? 1 : -EAGAIN;
 }

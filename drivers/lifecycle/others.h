@@ -5,13 +5,11 @@
 
 #include <linux/types.h>
 
-struct ib_client;
 struct ib_device;
 struct net_device;
-struct other_device;
 
-int rhca_others_add(struct ib_client *client, struct ib_device *ibdev);
-void rhca_others_remove(struct other_device *other);
+int rhca_others_add(struct ib_device *ibdev);
+void rhca_others_remove(struct ib_device *ibdev);
 int rhca_others_serve(struct net_device *ndev, char *name);
 
 #endif
