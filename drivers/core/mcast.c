@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <rhca/backend.h>
 #include <rhca/compat.h>
 
@@ -182,37 +183,23 @@ static unsigned int mcast_user_limit = 256;
 module_param(mcast_user_limit, uint, 0644);
 MODULE_PARM_DESC(mcast_user_limit, "Attachments to multicast groups of one user without CAP_NET_ADMIN, on all devices (default: 256)");
 
-/* A user with attached QPs */
-struct rhca_mcast_owner {
-	struct list_head entry;	/* in @owners, under RTNL */
-	kuid_t uid;		/* the user */
-	u32 attachments;	/* of the QPs of all its processes */
-};
+/* How many each limited user has, with the QPs of all its processes; under RTNL */
+static DEFINE_XARRAY_FLAGS(charges, XA_FLAGS_ACCOUNT);
 
-static LIST_HEAD(owners);
-
-static struct rhca_mcast_owner *find_owner(kuid_t uid)
+static unsigned long num_charged(kuid_t uid)
 {
-	struct rhca_mcast_owner *owner;
-
-	list_for_each_entry(owner, &owners, entry)
-		if (uid_eq(owner->uid, uid))
-			return owner;
-	owner = kzalloc(sizeof(*owner), GFP_KERNEL_ACCOUNT);
-	if (owner) {
-		owner->uid = uid;
-		list_add(&owner->entry, &owners);
-	}
-	return owner;
+	return xa_to_value(xa_load(&charges, __kuid_val(uid)));
 }
 
-/* @owner: the one charged for it, or NULL */
-static void uncharge_owner(struct rhca_mcast_owner *owner)
+/* @uid: the one charged for it, or invalid */
+static void uncharge(kuid_t uid)
 {
-	if (!owner || --owner->attachments)
+	unsigned long num;
+
+	if (!uid_valid(uid))
 		return;
-	list_del(&owner->entry);
-	kfree(owner);
+	num = num_charged(uid) - 1;
+	xa_store(&charges, __kuid_val(uid), num ? xa_mk_value(num) : NULL, GFP_KERNEL);
 }
 
 static bool is_limited(const struct rhca_qp *qp, struct net_device *ndev)
@@ -230,28 +217,26 @@ static void explain_limit(const struct rhca_qp *qp)
 			       mcast_user_limit);
 }
 
-/*
- * Charge one attachment to the calling user; @owner stays NULL for one without limit. -ENOMEM also
- * at the limit, which is then logged.
- */
-static int charge_owner(struct rhca_port *port, const struct rhca_qp *qp,
-			struct rhca_mcast_owner **owner)
+/* Charge an attachment to the calling user. -ENOMEM also at the limit, which is then logged. */
+static int charge(struct rhca_mcast_attachment *attachment)
 {
-	struct net_device *ndev = rhca_port_get_netdev(port);
-	bool limited = is_limited(qp, ndev);
+	struct net_device *ndev = rhca_port_get_netdev(attachment->port);
+	bool limited = is_limited(attachment->qp, ndev);
+	kuid_t uid = current_uid();
+	unsigned long num;
 
 	ASSERT_RTNL();
 	dev_put(ndev);
+	attachment->owner = limited ? uid : INVALID_UID;
 	if (!limited)
 		return 0;
-	*owner = find_owner(current_uid());
-	if (!*owner)
+	num = num_charged(uid);
+	if (num >= READ_ONCE(mcast_user_limit)) {
+		explain_limit(attachment->qp);
 		return -ENOMEM;
-	if ((*owner)->attachments++ < READ_ONCE(mcast_user_limit))
-		return 0;
-	uncharge_owner(*owner);
-	explain_limit(qp);
-	return -ENOMEM;
+	}
+	return xa_err(xa_store(&charges, __kuid_val(uid), xa_mk_value(num + 1),
+			       GFP_KERNEL_ACCOUNT));
 }
 
 /* --- groups and attachments ----------------------------------------------- */
@@ -327,12 +312,12 @@ static int reserve(struct group *group, struct rhca_mcast_attachment *attachment
 		return -EEXIST;
 	if (!has_room(group))
 		return -ENOMEM;
-	ret = charge_owner(group->port, qp, &attachment->owner);
+	ret = charge(attachment);
 	if (ret)
 		return ret;
 	ret = group->num_attachments ? 0 : update_netdevs(group);
 	if (ret) {
-		uncharge_owner(attachment->owner);
+		uncharge(attachment->owner);
 		return ret;
 	}
 	attachment->gid = &group->gid;
@@ -373,7 +358,7 @@ static void end_attachment(struct rhca_mcast_attachment *attachment)
 	ASSERT_RTNL();
 	group->num_attachments--;
 	group->port->dev->num_mcast_attachments--;
-	uncharge_owner(attachment->owner);
+	uncharge(attachment->owner);
 	kfree_rcu(attachment, rcu);
 	if (!group->num_attachments)
 		end_group(group);

@@ -16,7 +16,7 @@ struct rhca_mcast_attachment {
 	struct rhca_qp *qp;		/* not for packets: RCU does not protect it */
 	struct rhca_port *port;
 	const union ib_gid *gid;	/* the group */
-	struct rhca_mcast_owner *owner;	/* user who is charged; NULL: no limit */
+	kuid_t owner;			/* user who is charged; invalid: no limit */
 	/*
 	 * For the backend, constant after &struct rhca_backend_ops.mcast_attach; packets may use
 	 * what it points to until a grace period after @mcast_detach. NULL: this backend does not
