@@ -6,6 +6,7 @@
  * that sees congestion and notifies (notification point).
  */
 #include <linux/mutex.h>
+#include <linux/string.h>
 #include <rdma/ib_sysfs.h>
 
 #include "congestion.h"
@@ -16,36 +17,6 @@
 enum { PROTOCOL_rp = 1, PROTOCOL_np = 2 };	/* the sets, as numbered in commands */
 
 static DEFINE_MUTEX(modify_mutex);	/* from reading a set to writing it back */
-
-/* The names of mlx5_ib in debugfs; bit, set and field */
-#define CC_PARAMS(ROW)							\
-	ROW(rp_clamp_tgt_rate, 1, rp, clamp_tgt_rate)			\
-	ROW(rp_clamp_tgt_rate_ati, 2, rp, clamp_tgt_rate_after_time_inc) \
-	ROW(rp_time_reset, 3, rp, rpg_time_reset)			\
-	ROW(rp_byte_reset, 4, rp, rpg_byte_reset)			\
-	ROW(rp_threshold, 5, rp, rpg_threshold)				\
-	ROW(rp_max_rate, 6, rp, rpg_max_rate)				\
-	ROW(rp_ai_rate, 7, rp, rpg_ai_rate)				\
-	ROW(rp_hai_rate, 8, rp, rpg_hai_rate)				\
-	ROW(rp_min_dec_fac, 9, rp, rpg_min_dec_fac)			\
-	ROW(rp_min_rate, 10, rp, rpg_min_rate)				\
-	ROW(rp_rate_to_set_on_first_cnp, 11, rp, rate_to_set_on_first_cnp) \
-	ROW(rp_dce_tcp_g, 12, rp, dce_tcp_g)				\
-	ROW(rp_dce_tcp_rtt, 13, rp, dce_tcp_rtt)			\
-	ROW(rp_rate_reduce_monitor_period, 14, rp, rate_reduce_monitor_period) \
-	ROW(rp_initial_alpha_value, 15, rp, initial_alpha_value)	\
-	ROW(rp_gd, 16, rp, rpg_gd)					\
-	ROW(np_min_time_between_cnps, 2, np, min_time_between_cnps)	\
-	ROW(np_cnp_dscp, 3, np, cnp_dscp)				\
-	ROW(np_cnp_prio_mode, 4, np, cnp_prio_mode)			\
-	ROW(np_cnp_prio, 4, np, cnp_802p_prio)
-
-enum {
-#define NUMBER_ROW(_name, ...)	_name,
-	CC_PARAMS(NUMBER_ROW)
-#undef NUMBER_ROW
-	NUM_CC_PARAMS
-};
 
 /* A field of a set, and its file */
 struct cc_file {
@@ -83,8 +54,6 @@ static ssize_t show_param(struct ib_device *ibdev, u32 port_num,
 				       file->shift & file->mask);
 }
 
-static struct cc_file files[NUM_CC_PARAMS];
-
 /*
  * A bit can select two fields (mode and priority of CNPs): the other one is written back as read.
  * But the priority is used in mode 0 only, so setting it sets that mode.
@@ -95,7 +64,7 @@ static void set_field(__be32 *set, const struct cc_file *file, u32 value)
 
 	dword &= ~(file->mask << file->shift);
 	set[file->dword] = cpu_to_be32(dword | value << file->shift);
-	if (file == &files[np_cnp_prio])
+	if (!strcmp(file->attr.attr.name, "np_cnp_prio"))
 		MLX5_SET(cong_control_r_roce_ecn_np, set, cnp_prio_mode, 0);
 }
 
@@ -144,9 +113,8 @@ static ssize_t store_param(struct ib_device *ibdev, u32 port_num,
 	return ret ?: len;
 }
 
-static struct cc_file files[NUM_CC_PARAMS] = {
-#define FILE_ROW(_name, _select, _set, _field)				\
-	[_name] = {							\
+#define CC_FILE(_name, _select, _set, _field)				\
+	&((struct cc_file) {						\
 		.attr	= __ATTR(_name, 0644, show_param, store_param),	\
 		.protocol = PROTOCOL_##_set,				\
 		.select	= (_select),					\
@@ -155,16 +123,31 @@ static struct cc_file files[NUM_CC_PARAMS] = {
 		.shift	= __mlx5_dw_bit_off(cong_control_r_roce_ecn_##_set, \
 					    _field),			\
 		.mask	= __mlx5_mask(cong_control_r_roce_ecn_##_set, _field), \
-	},
-	CC_PARAMS(FILE_ROW)
-#undef FILE_ROW
-};
+	}).attr.attr
 
-static struct attribute *attributes[NUM_CC_PARAMS + 1] = {
-#define ATTRIBUTE_ROW(_name, ...)					\
-	[_name] = &files[_name].attr.attr,
-	CC_PARAMS(ATTRIBUTE_ROW)
-#undef ATTRIBUTE_ROW
+/* The names of mlx5_ib in debugfs; bit, set and field */
+static struct attribute *attributes[] = {
+	CC_FILE(rp_clamp_tgt_rate, 1, rp, clamp_tgt_rate),
+	CC_FILE(rp_clamp_tgt_rate_ati, 2, rp, clamp_tgt_rate_after_time_inc),
+	CC_FILE(rp_time_reset, 3, rp, rpg_time_reset),
+	CC_FILE(rp_byte_reset, 4, rp, rpg_byte_reset),
+	CC_FILE(rp_threshold, 5, rp, rpg_threshold),
+	CC_FILE(rp_max_rate, 6, rp, rpg_max_rate),
+	CC_FILE(rp_ai_rate, 7, rp, rpg_ai_rate),
+	CC_FILE(rp_hai_rate, 8, rp, rpg_hai_rate),
+	CC_FILE(rp_min_dec_fac, 9, rp, rpg_min_dec_fac),
+	CC_FILE(rp_min_rate, 10, rp, rpg_min_rate),
+	CC_FILE(rp_rate_to_set_on_first_cnp, 11, rp, rate_to_set_on_first_cnp),
+	CC_FILE(rp_dce_tcp_g, 12, rp, dce_tcp_g),
+	CC_FILE(rp_dce_tcp_rtt, 13, rp, dce_tcp_rtt),
+	CC_FILE(rp_rate_reduce_monitor_period, 14, rp, rate_reduce_monitor_period),
+	CC_FILE(rp_initial_alpha_value, 15, rp, initial_alpha_value),
+	CC_FILE(rp_gd, 16, rp, rpg_gd),
+	CC_FILE(np_min_time_between_cnps, 2, np, min_time_between_cnps),
+	CC_FILE(np_cnp_dscp, 3, np, cnp_dscp),
+	CC_FILE(np_cnp_prio_mode, 4, np, cnp_prio_mode),
+	CC_FILE(np_cnp_prio, 4, np, cnp_802p_prio),
+	NULL
 };
 
 static const struct attribute_group group = {

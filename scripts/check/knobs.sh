@@ -44,10 +44,10 @@ code_files() {
 }
 
 # rows of mlx5/congestion.c
-code_congestion() { code '\bROW\(\K\w+(?=, \d+, [rn]p,)'; }
+code_congestion() { code '\bCC_FILE\(\K\w+(?=, \d+, [rn]p,)'; }
 
 # rows of sw/verbs/cc_files.c
-code_cc() { sed -n 's/^\tROW(\([a-z_]*\), .*/\1/p' drivers/sw/verbs/cc_files.c; }
+code_cc() { sed -n 's/^\tCC_FILE(\([a-z_]*\), .*/\1/p' drivers/sw/verbs/cc_files.c; }
 
 # Rows of the table, each with the counter's enum first
 code_counters() {

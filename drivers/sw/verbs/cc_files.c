@@ -54,41 +54,38 @@ static ssize_t store_value(struct ib_device *ibdev, u32 port_num,
 
 #define MAX_MBITS	400000		/* the fastest Ethernet */
 
-#define CC_FILES(ROW)						\
-	ROW(enable, 0, 1)					\
-	ROW(selective_repeat, 0, 1)				\
-	ROW(adp_retrans, 0, 1)					\
-	ROW(np_min_time_between_cnps, 0, 1000)			\
-	ROW(np_cnp_dscp, 0, 63)					\
-	ROW(np_cnp_prio, 0, 7)					\
-	ROW(np_cnp_prio_mode, 0, 1)				\
-	ROW(rp_clamp_tgt_rate, 0, 1)				\
-	ROW(rp_clamp_tgt_rate_ati, 0, 1)			\
-	ROW(rp_time_reset, 1, 131071)				\
-	ROW(rp_byte_reset, 1, 32767)				\
-	ROW(rp_threshold, 1, 31)				\
-	ROW(rp_max_rate, 0, MAX_MBITS)				\
-	ROW(rp_ai_rate, 1, MAX_MBITS)				\
-	ROW(rp_hai_rate, 1, MAX_MBITS)				\
-	ROW(rp_min_dec_fac, 1, 100)				\
-	ROW(rp_min_rate, 1, MAX_MBITS)				\
-	ROW(rp_rate_to_set_on_first_cnp, 0, MAX_MBITS)		\
-	ROW(rp_dce_tcp_g, 0, 1023)				\
-	ROW(rp_dce_tcp_rtt, 1, 131071)				\
-	ROW(rp_rate_reduce_monitor_period, 1, 131071)		\
-	ROW(rp_initial_alpha_value, 1, 1023)			\
-	ROW(rp_gd, 10, 11)
-
-#define FILE_ROW(_name, _least, _most)					\
+#define CC_FILE(_name, _least, _most)					\
 	&((struct cc_file) {						\
 		.attr	= __ATTR(_name, 0644, show_value, store_value),	\
 		.offset	= offsetof(struct rhca_cc, _name),		\
 		.least	= (_least),					\
 		.most	= (_most),					\
-	}).attr.attr,
+	}).attr.attr
 
 static struct attribute *attributes[] = {
-	CC_FILES(FILE_ROW)
+	CC_FILE(enable, 0, 1),
+	CC_FILE(selective_repeat, 0, 1),
+	CC_FILE(adp_retrans, 0, 1),
+	CC_FILE(np_min_time_between_cnps, 0, 1000),
+	CC_FILE(np_cnp_dscp, 0, 63),
+	CC_FILE(np_cnp_prio, 0, 7),
+	CC_FILE(np_cnp_prio_mode, 0, 1),
+	CC_FILE(rp_clamp_tgt_rate, 0, 1),
+	CC_FILE(rp_clamp_tgt_rate_ati, 0, 1),
+	CC_FILE(rp_time_reset, 1, 131071),
+	CC_FILE(rp_byte_reset, 1, 32767),
+	CC_FILE(rp_threshold, 1, 31),
+	CC_FILE(rp_max_rate, 0, MAX_MBITS),
+	CC_FILE(rp_ai_rate, 1, MAX_MBITS),
+	CC_FILE(rp_hai_rate, 1, MAX_MBITS),
+	CC_FILE(rp_min_dec_fac, 1, 100),
+	CC_FILE(rp_min_rate, 1, MAX_MBITS),
+	CC_FILE(rp_rate_to_set_on_first_cnp, 0, MAX_MBITS),
+	CC_FILE(rp_dce_tcp_g, 0, 1023),
+	CC_FILE(rp_dce_tcp_rtt, 1, 131071),
+	CC_FILE(rp_rate_reduce_monitor_period, 1, 131071),
+	CC_FILE(rp_initial_alpha_value, 1, 1023),
+	CC_FILE(rp_gd, 10, 11),
 	NULL
 };
 
