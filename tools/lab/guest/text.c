@@ -122,7 +122,7 @@ void append_file(const char *path, const char *what)
 	int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
 	char last = '\n';
 
-	if (lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1 && last != '\n')
+	if (fd >= 0 && lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1 && last != '\n')
 		what = text("\n%s", what);
 	if (fd < 0 || write(fd, what, strlen(what)) < 0)
 		say("%s: %s", path, strerror(errno));
