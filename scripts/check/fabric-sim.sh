@@ -93,9 +93,11 @@ refused() {
 	for words in hosts= hosts=x hosts=9x hosts=-1 hosts=1 hosts=nan hosts=99999999999 \
 		host_mbps=0 mtu=0 "work=poisson flows=0" "work=poisson load=0" work=nonsense \
 		topo=ring transport=quic sizes=large rp_gd=x enable=-1 enable=4294967296 \
-		tcp_window=1025 mtu=40000 frame_bytes=40000 \
+		tcp_window=1025 mtu=40000 frame_bytes=40000 kb=4194304 depth=4294967296 \
+		timeout=32 retry_cnt=8 red_wlog=31 \
 		"topo=leaf-spine leaves=0" "topo=leaf-spine spines=0" "topo=leaf-spine hosts=9" \
-		"topo=leaf-spine hosts=8 spines=1 flap_period_us=10"; do
+		"topo=leaf-spine hosts=8 spines=1 flap_period_us=10" \
+		"topo=leaf-spine hosts=8 flap_period_us=10 flap_down_us=11"; do
 		# shellcheck disable=SC2086
 		said=$($sim $words 2>&1) && status=0 || status=$?
 		if [ $status -eq 2 ] && [[ $said == "fabric-sim: "* ]]; then
@@ -104,7 +106,8 @@ refused() {
 			fail "fabric-sim, $words: status $status, ${said%%$'\n'*}"
 		fi
 	done
-	for words in help --help; do
+	# A link of less than 1 kbit/s has one, too
+	for words in help --help "port_mbps=1e-4 run_us=99"; do
 		$sim $words > /dev/null && status=0 || status=$?
 		compare "status of $words" $status == 0
 	done

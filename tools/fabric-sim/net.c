@@ -103,7 +103,7 @@ void port_make(u32 port, u32 node, u32 peer, double mbps)
 	bool host = node < num_hosts;
 
 	ports[port] = (struct port) {
-		.node = node, .peer = peer, .kbps = mbps * 1000, .delay = param.link_ns,
+		.node = node, .peer = peer, .kbps = max_t(double, mbps * 1000, 1), .delay = param.link_ns,
 		.head = { NONE, NONE }, .tail = { NONE, NONE },
 		.limit_packets = host ? param.host_queue : param.queue_packets,
 		.limit_bytes = host ? 0 : param.queue_kb * 1024,

@@ -20,6 +20,7 @@ struct param param = {
 
 #define MOST_HOSTS	65536
 #define MOST_BYTES	(U16_MAX / 2)	/* struct packet has two of these */
+#define MOST_KIB	(U32_MAX / 1024)
 #define MOST		1e15		/* of all other parameters: exact as a double */
 #define LEAST_RATE	1e-3
 
@@ -29,6 +30,7 @@ struct knob { const char *name; u32 *value; };
 
 #define NUMBER(name, help)		{ #name, &param.name, help, 0, MOST }
 #define NUMBER_FROM(least, name, help)	{ #name, &param.name, help, least, MOST }
+#define NUMBER_TO(most, name, help)	{ #name, &param.name, help, 0, most }
 #define WORD(name, help, ...)		{ #name, &param.name, help, { __VA_ARGS__ } }
 #define KNOB(name)			{ #name, &param.cc.name }
 
@@ -51,14 +53,14 @@ static const struct number numbers[] = {
 	NUMBER(port_mbps, "of the link from the switch to host 0, 0: as others (star)"),
 	NUMBER(uplink_mbps, "of a link from leaf to spine, 0: no oversubscription"),
 	NUMBER(link_ns, "delay of each link"),
-	NUMBER(queue_packets, "limit of a switch port, 0: none"),
-	NUMBER(queue_kb, "limit of a switch port, 0: none"),
+	NUMBER_TO(U32_MAX, queue_packets, "limit of a switch port, 0: none"),
+	NUMBER_TO(MOST_KIB, queue_kb, "limit of a switch port, 0: none"),
 	NUMBER(buffer_kb, "memory of a switch that its ports share, 0: no limit"),
 	NUMBER(buffer_alpha, "a port has at most so much of what is free of that"),
 	NUMBER(kmin_kb, "queue above which packets are marked, 0: never"),
 	NUMBER(kmax_kb, "queue above which all are"),
 	NUMBER(pmax, "share of packets marked just below that, %"),
-	NUMBER(red_wlog, "the queue is averaged over 2^N packets, 0: not"),
+	NUMBER_TO(30, red_wlog, "the queue is averaged over 2^N packets, 0: not"),
 	NUMBER(loss, "lost at random by each link to a host, %"),
 	NUMBER(late_ns, "such a link delays packets by that, too"),
 	NUMBER(early, "but not so many of them, which overtake others, %"),
@@ -66,15 +68,15 @@ static const struct number numbers[] = {
 	NUMBER(flap_period_us, "time after which the link from leaf 0 to spine 0 flaps again"),
 	NUMBER(flap_down_us, "time that it is down"),
 	NUMBER(reroute_us, "time after which all switches know"),
-	NUMBER(host_queue, "packets that a host's own queue takes"),
+	NUMBER_TO(U32_MAX, host_queue, "packets that a host's own queue takes"),
 	NUMBER(host_fair, "1: in it answers overtake data, as where flows have queues of their own"),
 	NUMBER(rx_ns, "processor time of a packet that arrives"),
 	NUMBER(rx_delay_ns, "time until the processor looks at it"),
 	NUMBER(tx_ns, "processor time of a packet that is sent"),
 	{ "mtu", &param.mtu, "payload of a packet, bytes", 1, MOST_BYTES },
 	{ "frame_bytes", &param.frame_bytes, "what a packet takes of the wire besides", 0, MOST_BYTES },
-	NUMBER(timeout, "ACK timeout of verbs, 4.096 us << N"),
-	NUMBER(retry_cnt, "of verbs"),
+	NUMBER_TO(31, timeout, "ACK timeout of verbs, 4.096 us << N"),
+	NUMBER_TO(7, retry_cnt, "of verbs"),
 	{ "tcp_window", &param.tcp_window, "most packets in flight of transport=tcp", 0, TCP_WINDOW_MAX },
 	NUMBER(tcp_rto_us, "its least retransmission timeout"),
 	NUMBER(tcp_dctcp, "1: marks shrink the window by their share (DCTCP)"),
@@ -82,9 +84,9 @@ static const struct number numbers[] = {
 	NUMBER(run_us, "time that is simulated"),
 	NUMBER(warm_us, "rates are measured from then on"),
 	NUMBER(sample_us, "time between figures over time, 0: none"),
-	NUMBER(kb, "size of a message, KiB"),
-	NUMBER(messages, "of a QP, 0: without end"),
-	NUMBER_FROM(1, depth, "messages of a QP at once"),
+	NUMBER_TO(MOST_KIB, kb, "size of a message, KiB"),
+	NUMBER_TO(U32_MAX, messages, "of a QP, 0: without end"),
+	{ "depth", &param.depth, "messages of a QP at once", 1, U32_MAX },
 	NUMBER_FROM(LEAST_RATE, load, "of the hosts' links, poisson"),
 	NUMBER_FROM(1, flows, "how many, poisson and elephant"),
 	NUMBER_FROM(1, qps, "of each pair of hosts"),

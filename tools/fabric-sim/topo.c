@@ -45,9 +45,11 @@ static void make_leaves_and_spines(void)
 
 	leaves = param.leaves;
 	spines = param.spines;
-	if (hosts % leaves || (param.flap_period_us && spines < 2)) {
+	if (hosts % leaves || (param.flap_period_us && spines < 2) ||
+	    param.flap_down_us > param.flap_period_us) {
 		fprintf(stderr, "fabric-sim: hosts=%u leaves=%u spines=%u: as many hosts at each "
-			"leaf, and two spines where a link flaps\n", hosts, leaves, spines);
+			"leaf, two spines where a link flaps, and down for no longer than that takes\n",
+			hosts, leaves, spines);
 		exit(2);
 	}
 	per_leaf = hosts / leaves;
