@@ -136,8 +136,7 @@ watch_wire() {
 seen_on_wire() { check_ok "$1" ended_well 60 $WIRE_PID; }
 
 # removed_under_load WHAT READY SERVER CLIENT: the device of a is removed while b sends; b's
-# program must end, with any result; a's, whose process is REMOVED_PID, may. READY: see pair
-REMOVED_PID=
+# program must end, with any result; a's may. READY: see pair
 has_ended() { ! kill -0 "$1" 2> /dev/null; }
 removed_under_load() {
 	local what=$1 before server client
@@ -160,5 +159,4 @@ removed_under_load() {
 		fail "$what: the load does not begin: $(tail -n 3 "$WORK/removed.cli")"
 	remove_device "$what: the device of a is removed" a
 	wait_check 120 "$what: b ends" has_ended $client
-	REMOVED_PID=$server
 }
