@@ -212,7 +212,7 @@ static void test_hca_destroy(void *data)
 	for (i = 0; i < TEST_MAX_PORTS; i++)
 		if (hca->ndev[i])
 			tap_destroy(hca->ndev[i]);
-	free_pages((unsigned long)hca->buffer, get_order(TEST_BUFFER_BYTES));
+	free_pages((unsigned long)hca->buffer, ilog2(TEST_BUFFER_PAGES));
 }
 
 static void register_hca(struct test_hca *hca, const struct rhca_backend_ops *backend)
@@ -281,7 +281,7 @@ struct test_hca *test_hca_create(struct kunit *test, const struct rhca_backend_o
 	hca->num_ports = num_ports;
 	test_at_end(test, test_hca_destroy, hca);
 	hca->buffer = (u8 *)__get_free_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP,
-					     get_order(TEST_BUFFER_BYTES));
+					     ilog2(TEST_BUFFER_PAGES));
 	KUNIT_ASSERT_NOT_NULL(test, hca->buffer);
 	for (i = 0; i < TEST_BUFFER_BYTES; i++)
 		hca->buffer[i] = test_payload(i);
@@ -592,7 +592,7 @@ void test_mr(struct test_hca *hca, struct ib_qp *qp, u32 bytes, int access)
 	struct ib_wc wc;
 
 	sg_init_one(&sg, hca->buffer, bytes);
-	hca->mr = ib_alloc_mr(hca->pd, IB_MR_TYPE_MEM_REG, TEST_BUFFER_BYTES / PAGE_SIZE + 1);
+	hca->mr = ib_alloc_mr(hca->pd, IB_MR_TYPE_MEM_REG, TEST_BUFFER_PAGES + 1);
 	if (IS_ERR(hca->mr))
 		hca->mr = NULL;
 	KUNIT_ASSERT_NOT_NULL(test, hca->mr);

@@ -27,6 +27,7 @@
 #define TEST_RNR_TIMER	12
 #define TEST_MTU_BYTES	256
 #define TEST_BUFFER_BYTES	(64 * 1024)
+#define TEST_BUFFER_PAGES	16		/* of any size */
 #define TEST_NAME	"kunit_hca"
 
 /* Does a condition become true within the 20 s that a busy machine may need? */
@@ -66,7 +67,7 @@ struct test_hca {
 	struct ib_srq *srq;	/* receive queue of QPs created from now on, or NULL */
 	struct ib_qp *qps[TEST_MAX_QPS];	/* created by test_qp() */
 	u32 num_qps;		/* how many */
-	u8 *buffer;		/* TEST_BUFFER_BYTES of memory from the page allocator */
+	u8 *buffer;		/* from the page allocator; TEST_BUFFER_BYTES have a payload */
 	unsigned long events;	/* BIT(enum ib_event_type) of each that a QP has raised */
 	union ib_gid gid;	/* the v1 GID of port 1 */
 	u16 gid_index;		/* its index */
