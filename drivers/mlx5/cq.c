@@ -194,7 +194,7 @@ int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	};
 	int ret;
 
-	ret = check_attr(hca->mdev, attr);
+	ret = rhca_brings_cq(udata) ? -EOPNOTSUPP : check_attr(hca->mdev, attr);
 	if (ret)
 		return ret;
 	ret = rhca_mlx5_vector_eqn(hca->mdev, attr->comp_vector, &spec.eqn);

@@ -175,7 +175,7 @@ int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	u32 number;
 	int ret;
 
-	ret = check_init(hca->mdev, init);
+	ret = rhca_brings_srq(udata) ? -EOPNOTSUPP : check_init(hca->mdev, init);
 	if (ret)
 		return ret;
 	/* Completions of the kernel are looked up by QP, and have no such queue */

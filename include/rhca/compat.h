@@ -97,6 +97,24 @@
 #define RHCA_PRE_DESTROY_CQ(fn)
 #endif
 
+/* Does a process name the memory of its queue? Newer kernels let it, and a driver may ignore it. */
+#ifdef HAVE_QUEUE_UMEM
+#define rhca_has_attr(udata, attr) \
+	((udata) && uverbs_attr_is_valid(rdma_udata_to_uverbs_attr_bundle(udata), \
+					 UVERBS_ATTR_CREATE_##attr))
+#define rhca_brings_cq(udata)		(rhca_has_attr(udata, CQ_BUF_UMEM) || \
+					 rhca_has_attr(udata, CQ_BUFFER_VA) || \
+					 rhca_has_attr(udata, CQ_BUFFER_FD))
+#define rhca_brings_qp(udata)		(rhca_has_attr(udata, QP_BUF_UMEM) || \
+					 rhca_has_attr(udata, QP_RQ_BUF_UMEM) || \
+					 rhca_has_attr(udata, QP_SQ_BUF_UMEM))
+#define rhca_brings_srq(udata)		rhca_has_attr(udata, SRQ_BUF_UMEM)
+#else
+#define rhca_brings_cq(udata)		((void)(udata), false)
+#define rhca_brings_qp			rhca_brings_cq
+#define rhca_brings_srq			rhca_brings_cq
+#endif
+
 /* Newer kernels pass reg_user_mr() a DMA handle, which software ignores. */
 #ifdef HAVE_REG_USER_MR_DMAH
 #define rhca_dmah_arg			struct ib_dmah *dmah,

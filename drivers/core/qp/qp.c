@@ -119,7 +119,7 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct rhca_qp *qp = to_rhca_qp(ibqp);
 	int ret;
 
-	ret = check_caps(&dev->caps, init);
+	ret = rhca_brings_qp(udata) ? -EOPNOTSUPP : check_caps(&dev->caps, init);
 	if (ret)
 		return ret;
 	if (init->qp_type == IB_QPT_GSI) {

@@ -7,6 +7,7 @@
 # shellcheck disable=SC2034 # for guest-lib.sh
 driver=roce_hca_mlx5
 here=$(realpath "$(dirname "$0")")
+tests_of_all=$(realpath "$here/../../../scripts/tests")
 
 # The capabilities by which programs find these verbs
 announced() {
@@ -36,6 +37,8 @@ provoked='MODIFY_CQ'
 start_alone
 check bring-up bring_up 10.7.0.1
 check capabilities announced
+check own-memory env PYTHONPATH="$tests_of_all/lib" /usr/bin/python3 \
+	"$tests_of_all/errors/own-memory.py" "$rdma"
 at="-d $rdma -g $gid"
 for how in '' -e; do
 	pingpong="ibv_xsrq_pingpong $at -n 200 $how"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Shared receive queues, IBTA vol. 1, 10.2.9. */
 #include <rdma/rdma_user_rxe.h>
+#include <rhca/compat.h>
 
 #include "sw/verbs/device.h"
 #include "sw/verbs/qp/srq.h"
@@ -46,7 +47,7 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct rhca_srq *srq = to_rhca_srq(ibsrq);
 	int ret;
 
-	ret = check_init(init);
+	ret = rhca_brings_srq(udata) ? -EOPNOTSUPP : check_init(init);
 	if (ret)
 		return ret;
 	if (!rhca_limit_take(dev, RHCA_LIMIT_SRQ, RHCA_MAX_SRQ))

@@ -375,7 +375,7 @@ static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct rhca_cq *cq = to_rhca_cq(ibcq);
 	int ret;
 
-	if (attr->flags)
+	if (attr->flags || rhca_brings_cq(udata))
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > RHCA_MAX_CQE)
 		return -EINVAL;
