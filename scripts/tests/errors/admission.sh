@@ -20,12 +20,15 @@ for vlan in 10 20; do
 	in_a ip link set "$IF_A.$vlan" up
 	in_b ip link set "$IF_B.$vlan" up
 done
-link_local() { # link_local NETDEV: prints it once the netdev has it
-	ip -6 -o addr show dev "$1" scope link | awk '{ sub("/.*", "", $4); print $4; exit }'
+link_local() { # link_local in_a|in_b NETDEV: its address, once it may be used
+	$1 ip -6 addr show dev "$2" scope link -tentative | grep -o 'fe80:[0-9a-f:]*'
 }
-ll_a=$(in_a bash -c "$(declare -f link_local); link_local $IF_A.10")
-ll_b=$(in_b bash -c "$(declare -f link_local); link_local $IF_B.10")
-[ -n "$ll_a" ] && [ -n "$ll_b" ] || die "no link-local addresses"
+for vlan in 10 20; do
+	busywait 60 link_local in_a "$IF_A.$vlan" || die "no link-local address on $IF_A.$vlan"
+	busywait 60 link_local in_b "$IF_B.$vlan" || die "no link-local address on $IF_B.$vlan"
+done
+ll_a=$(link_local in_a "$IF_A.10")
+ll_b=$(link_local in_b "$IF_B.10")
 
 for type in v1 v2; do
 	for vlan in 10 20; do

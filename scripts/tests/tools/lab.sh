@@ -100,7 +100,7 @@ check "a command that failed has its own, and the fault is said" "3 1" \
 rm -f "$(sed -n 's/^roce-lab: its log is //p' "$work/said")"
 as_user roce-lab run --user root -- sh -c 'echo c > /proc/sysrq-trigger' 2> "$work/said"
 check "status of a panic" 125 $?
-rm -f "$(sed -n 's/.*its log is //p' "$work/said")"
+rm -f "$(sed -n 's/.*its log is //p' "$work/said")" "$work/status"
 {
 	as_user roce-lab run --user root -- sh -c \
 		'head -c 900000 /dev/zero; echo c > /proc/sysrq-trigger' 2> "$work/said"
