@@ -38,12 +38,7 @@ of_kernel() {
 }
 
 greeted() {
-	rping -s -C 1 -a "$address" &
-	for _ in $(seq 20); do
-		sleep 0.5
-		! rping -c -C 1 -a "$address" || break
-	done
-	wait %1
+	both_ends -s -c rping -C 1 -a "$address"
 }
 
 disk_used() {

@@ -84,7 +84,7 @@ start_traffic() {
 # A new connection to the server started before the first round
 new_connection() {
 	timeout 60 rping -c -a "$address" -C 3 -v > "$work/rping" 2>&1 ||
-		{ cat "$work/rping"; return 1; }
+		[ "$(rping_status $? "$work/rping")" = 0 ] || { cat "$work/rping"; return 1; }
 }
 
 # The in-tree driver does not end programs that poll: they are told to stop.
