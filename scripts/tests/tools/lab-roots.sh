@@ -56,6 +56,9 @@ check "busybox: who it is" "$uid user" "$(in_root "$bare" roce-lab run -- sh -c 
 in_root "$bare" roce-lab check > "$work/said" 2>&1
 check "busybox: check" "0 1 1" "$? $(grep -c '^ok   a lab ran' "$work/said") $(
 	grep -c '^note no provider rxe' "$work/said")"
+rmdir "$bare/run"	# images of busybox have none
+check "busybox: a folder that is not there" "roce-lab: there is no folder /run: create it, empty, in \
+this root or container image" "$(in_root "$bare" roce-lab run -- true 2>&1)"
 
 : "Debian 13"
 debian=$(scripts/setup/setup-debian13.sh pyverbs path)

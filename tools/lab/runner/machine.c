@@ -161,8 +161,7 @@ void machine_start(struct machine *machine, const struct options *options,
 	uint64_t bytes;
 
 	must(place_find(options, &folder));
-	if (access("/proc/self/cwd", F_OK))
-		die("/proc is not mounted, and a lab's kernel needs it");
+	must(place_root(options->root));
 	must(memory_size(options->memory, options->debug, &bytes));
 	if (options->qemu) {
 		emulator_arguments(&arguments, options, job, folder, bytes);

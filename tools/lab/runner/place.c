@@ -107,6 +107,21 @@ const char *place_find(const struct options *options, char **folder)
 	return why;
 }
 
+/* Is there all of a root that a lab mounts its own on, or reads? NULL for root: the caller's */
+const char *place_root(const char *root)
+{
+	static const char * const folders[] = { "/dev", "/etc", "/run", "/sys" };
+	size_t i;
+
+	if (!exists("/proc/self/cwd"))
+		return "/proc is not mounted: mount it (docker run does)";
+	for (i = 0; i < ARRAY_SIZE(folders); i++)
+		if (!exists(text("%s%s", root ?: "", folders[i])))
+			return text("there is no folder %s: create it, empty, in this root or "
+				    "container image", folders[i]);
+	return NULL;
+}
+
 /* Written by "make lab": a name and a value per line */
 const char *place_version(void)
 {

@@ -38,6 +38,7 @@ void options_help(void);
  * error, or NULL.
  */
 const char *place_find(const struct options *options, char **folder);
+const char *place_root(const char *root);
 const char *place_version(void);
 
 /* --- limits.c: limits of the machine outside */
