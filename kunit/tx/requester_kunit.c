@@ -438,6 +438,11 @@ static void do_respond_most(struct bench *b, const struct step *s)
 #define CHUNK(nth, bytes)	LEFT(READ_REQUEST, 32 * (nth)), ADDRESS(32 * MTU * (nth)),	\
 				HEADER(8, REMOTE_KEY), HEADER(12, bytes)
 
+/* Only the wait of the first retransmission is excused: after the second the peer may be dead */
+#define LOSE_FOR_RATE(at_psn)	PACE(64), TIMEOUT(20), SENDS(1), FORGET, HOLD_UP(3600), ADP,	\
+		ANSWER(at_psn, NAK_PSN, at_psn), FIRE, RETRIES_LEFT(true), HURRY, HOLD_UP(0),	\
+		COMES(1), PATIENT, HOLD_UP(3600), WAIT(100), FIRE, RETRIES_LEFT(false)
+
 static const struct test_qp_spec no_retries = { .sq_psn = FIRST_PSN };
 static const struct test_qp_spec one_each = {
 	.sq_psn = FIRST_PSN, .initiator_depth = 1, .retries = 1,
@@ -575,6 +580,11 @@ static const struct course courses[] = {
 		ADP, SENDS(1), FORGET, HOLD_UP(3600), SENDS(1), WAIT(100),
 		COUNT(ROCE_ADP_RETRANS, 1), SENT(0), HOLD_UP(0), COMES(1),
 		LEFT(SEND_ONLY, 0) } },
+	{ "retransmission that waits for the rate uses up no retry: holds", .step = {
+		SENDS(1), SENDS(1), ANSWER(0, NAK_PSN, 0), ANSWER(1, NO_CREDITS, 2),
+		LOSE_FOR_RATE(2) } },
+	{ "retransmission that waits for the rate uses up no retry: drops", .step = {
+		GO_BACK, LOSE_FOR_RATE(0) } },
 	/* It has asked for 655 ms */
 	{ "no probe during an RNR pause", .step = {
 		ADP, SENDS(1), ANSWER(0, 0x20, 0), WAIT(50), COUNT(ROCE_ADP_RETRANS, 0) } },

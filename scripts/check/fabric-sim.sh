@@ -39,7 +39,7 @@ expect() {
 }
 
 small() {
-	local line again
+	local line again mbps
 
 	line=$($sim hosts=2 messages=1 kb=1024 until_done=1 run_us=100000 host_mbps=10000 depth=1)
 	expect "one message in an empty network" "$line" 'done' == 1 slow_p50 '>=' 1 slow_p50 '<' 1.1 \
@@ -82,6 +82,16 @@ small() {
 	line=$($sim hosts=2 host_mbps=10000 rp_max_rate=100 depth=8)
 	compare "the last packet before a pause asks for an ACK" "$(value acks "$line")" '>' \
 		".9 * $(value sent "$line")"
+	# A packet takes up to 33 ms, the ACK timeout is 17 ms
+	line=$($sim hosts=9 rp_max_rate=1 timeout=12 retry_cnt=0 link_ns=200000 loss=.5 depth=8 seed=3 \
+		run_us=4000000)
+	expect "retransmissions that wait for the rate use up no retry" "$line" lost '>' 0 failed == 0
+	for mbps in 0 1 2 5 8 16 64; do
+		line=$($sim hosts=2 rp_max_rate=$mbps timeout=12 link_ns=200000 loss=100 depth=8 \
+			selective_repeat=0 until_done=1 run_us=2000000)
+		expect "a dead peer is noticed at $mbps Mbit/s" "$line" timeouts == 8 failed == 1 \
+			ms '<' 720
+	done
 	line=$($sim hosts=2 loss=1 depth=8 run_us=20000 seed=7 selective_repeat=0)
 	expect "without selective repeat it costs more" "$line" repeated '>' .1
 }

@@ -59,6 +59,7 @@ struct sender {
 	bool lossy;
 	bool repeating;
 	bool refused;
+	bool excused;
 	u64 not_before;
 	u64 heard_at;
 	u64 probe_at;

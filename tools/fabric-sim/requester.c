@@ -46,7 +46,8 @@ static void restart_ack_timer(struct sender *send)
 
 static bool waits_for_answer(const struct sender *send)
 {
-	return send->next != send->oldest || send->pause == PAUSE_LOCAL_FULL;
+	return send->next != send->oldest || send->pause == PAUSE_LOCAL_FULL ||
+	       (send->pause == PAUSE_PACE && send->newest != send->oldest);
 }
 
 static void start_ack_timer(struct qp *qp)
@@ -331,6 +332,14 @@ static void ask_if_stuck(struct qp *qp, u32 *bytes)
 	step(qp, bytes);
 }
 
+static void excuse_wait(struct sender *send)
+{
+	if (!recovers(send) || send->excused || !(send->hole_due || send->next < send->newest))
+		return;
+	send->excused = true;
+	restart_ack_timer(send);
+}
+
 /* True if more can be sent, but the turn is over */
 static bool send_all(struct qp *qp, enum pause resumed)
 {
@@ -346,6 +355,7 @@ static bool send_all(struct qp *qp, enum pause resumed)
 			pause_send(send, PAUSE_PACE, wait);
 			return false;
 		}
+		excuse_wait(send);
 		send->ask_psn = send->next + budget - 1;
 	}
 	if (send->hole_due)
@@ -452,6 +462,7 @@ static void note_progress(struct qp *qp, u32 upto)
 	send->heard = true;
 	send->heard_at = now;
 	send->probes = 0;
+	send->excused = false;
 	if (!rhca_recover_is_over(&send->rule)) {
 		if (!pace_is_on(qp))
 			rhca_rtt_at_least(&send->rtt,
@@ -533,13 +544,17 @@ void requester_timeout_event(struct qp *qp)
 	send->timeout_event = 0;
 	if (qp->failed || !waits_for_answer(send))
 		return;
-	if (now >= send->deadline) {
+	if (now >= send->deadline && send->pause == PAUSE_PACE && is_held_up(send) &&
+	    !send->excused) {
+		restart_ack_timer(send);
+	} else if (now >= send->deadline) {
 		totals.timeouts++;
 		if (!send->retries_left) {
 			fail(qp);
 			return;
 		}
 		send->retries_left--;
+		send->excused = false;
 		rhca_recover_back(&send->rule, &loss);
 		restart_ack_timer(send);
 		send->repeating = true;

@@ -33,7 +33,9 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_ack_timeout);
 static bool waits_for_answer(const struct rhca_requester *send)
 {
 	return send->next_psn != send->oldest_unacked_psn ||
-	       send->pause == RHCA_PAUSE_LOCAL_FULL;
+	       send->pause == RHCA_PAUSE_LOCAL_FULL ||
+	       /* Rewound, as each probe may do before the timeout if the peer is dead */
+	       (send->pause == RHCA_PAUSE_PACE && send->newest_psn != send->oldest_unacked_psn);
 }
 
 /*
@@ -124,9 +126,17 @@ static void handle_timeout(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	}
 	send->retries_left--;
 	send->backoff.proven = false;
+	send->recovery->excused = false;
 	rhca_recover_back(&send->recovery->rule, &loss);
 	rhca_restart_ack_timer(qp);
 	repeat_oldest(qp, batch);
+}
+
+/* Only the first retransmission may wait for the rate: those to a dead peer all may */
+static bool is_excused(const struct rhca_requester *send)
+{
+	return rhca_requester_is_held_up(send) &&
+	       !(send->pause == RHCA_PAUSE_PACE && send->recovery->excused);
 }
 
 static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_batch *batch)
@@ -139,10 +149,7 @@ static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
 	    !waits_for_answer(send))
 		return;
-	/* A page may be missing for a later request, but not for the retransmission */
-	if (send->pause != RHCA_PAUSE_RNR &&
-	    !(send->pause == RHCA_PAUSE_PAGE_FAULT && send->hole_due) &&
-	    time_after_eq(jiffies, send->deadline))
+	if (time_after_eq(jiffies, send->deadline) && !is_excused(send))
 		handle_timeout(qp, batch);
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
 	    !waits_for_answer(send))

@@ -103,6 +103,7 @@ void rhca_probe_resumed(struct rhca_requester *send)
 	if (!send->recovering)
 		return;
 	send->recovery->probes = 0;
+	send->recovery->excused = false;
 	send->recovery->heard_at = rhca_now();
 }
 
@@ -148,6 +149,7 @@ void rhca_recovery_acked(struct rhca_sw_qp *qp)
 
 	lockdep_assert_held(&send->lock);
 	recovery->probes = 0;
+	recovery->excused = false;
 	recovery->heard_at = rhca_now();
 	if (!rhca_recover_is_over(&recovery->rule)) {
 		/* With a rate the retransmission may have waited for that */
@@ -334,12 +336,10 @@ static u64 heard_at(const struct rhca_requester *send, u64 now)
 		send->recovery->heard_at : now;
 }
 
-/* Must what is to be answered next be sent (again) first? */
 static bool is_held_up(const struct rhca_requester *send)
 {
-	if (send->pause && send->pause != RHCA_PAUSE_LOCAL_FULL)
-		return send->hole_due || !rhca_requester_in_flight(send);
-	return send->pause ||	/* or its only packet is in a shared block */
+	return rhca_requester_is_held_up(send) || send->pause == RHCA_PAUSE_LOCAL_FULL ||
+	       /* Its only packet is in a shared block */
 	       rhca_turn_state(rhca_turn_word(&send->turn)) == RHCA_TURN_LENT;
 }
 

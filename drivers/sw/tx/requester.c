@@ -397,13 +397,27 @@ static bool may_go_on(const struct rhca_sw_qp *qp, const struct rhca_tx_list *tx
 		rhca_psn_before(send->next_psn, send->newest_psn));
 }
 
+/* A retransmission may have waited for the rate: its ACK timeout starts now */
+static void excuse_wait(struct rhca_sw_qp *qp)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (!send->recovering || send->recovery->excused ||
+	    !(send->hole_due || rhca_psn_before(send->next_psn, send->newest_psn)))
+		return;
+	send->recovery->excused = true;
+	rhca_restart_ack_timer(qp);
+}
+
 /* Limit @packets to what the QP's rate allows; if that is none, the turn ends with a pause */
 static bool may_send(struct rhca_sw_qp *qp, u32 *packets)
 {
 	u64 wait_ns = 0;
 
 	*packets = min(*packets, rhca_pace_packets(qp, &wait_ns));
-	if (!*packets)
+	if (*packets)
+		excuse_wait(qp);
+	else
 		rhca_pause_send(qp, RHCA_PAUSE_PACE, wait_ns);
 	/* A pause may follow the last of them: have it acknowledged meanwhile */
 	qp->send.ask_psn = qp->send.next_psn + *packets - 1;

@@ -30,6 +30,7 @@ struct rhca_recovery {
 	bool ack_waits;
 	bool nak_waits;
 	bool hole_is_nak;		/* @hole_psn is retransmitted because of @nak_psn */
+	bool excused;	/* the ACK timeout has waited for the rate: once for each retry */
 	bool no_room;	/* for an out-of-order response, until a held one is taken */
 	u8 probes;			/* probes sent by send.probe_timer without progress */
 	u8 doublings;			/* of the probe interval since the last round trip */
@@ -54,6 +55,13 @@ static inline u32 rhca_requester_sent_end(const struct rhca_requester *send)
 static inline u32 rhca_requester_in_flight(const struct rhca_requester *send)
 {
 	return rhca_psn_diff(send->next_psn, send->oldest_unacked_psn);
+}
+
+/* Does a pause hold up what is to be answered next? A page may be missing for a later request */
+static inline bool rhca_requester_is_held_up(const struct rhca_requester *send)
+{
+	return send->pause && send->pause != RHCA_PAUSE_LOCAL_FULL &&
+	       (send->hole_due || !rhca_requester_in_flight(send));
 }
 
 /* Has @psn been sent but not acknowledged? */
