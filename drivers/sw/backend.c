@@ -193,7 +193,7 @@ static void set_rts(struct rhca_sw_qp *qp, const struct ib_qp_attr *attr,
 		send->ask_psn = send->next_psn - 1;
 		rhca_cwnd_reset(&send->cwnd);
 		if (send->recovery)
-			rhca_reorder_begin(&send->recovery->reorder, send->next_psn);
+			send->recovery->again_end = send->next_psn;
 	}
 	if (mask & IB_QP_RETRY_CNT)
 		send->retries_left = attr->retry_cnt;

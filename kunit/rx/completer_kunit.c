@@ -256,11 +256,18 @@ static const struct course courses[] = {
 		TWO_READS, RESPOND(READ_LAST, 1, MTU), ASKED(0, 2 * MTU),
 		RESPOND(READ_FIRST, 0, MTU), IS_LATE(false), RESPOND(READ_FIRST, 0, MTU),
 		IS_LATE(true) } },
-	/* The peer may answer to the end of all READs, and separately repeat one response */
-	{ "response requested twice does not show lateness", .step = {
+	/* As in the next READ while each gap is requested */
+	{ "response received twice after another retransmission was late", .step = {
 		TWO_READS, RESPOND(READ_LAST, 1, MTU), ASKED(0, 2 * MTU),
 		RESPOND(READ_FIRST, 0, MTU), RESPOND(READ_LAST, 3, MTU), ASKED(2, 2 * MTU),
-		RESPOND(READ_FIRST, 2, MTU), RESPOND(READ_FIRST, 2, MTU), IS_LATE(false) } },
+		RESPOND(READ_FIRST, 2, MTU), IS_LATE(false), RESPOND(READ_FIRST, 2, MTU),
+		IS_LATE(true) } },
+	/* The peer answers to the end of the READ, and separately repeats one response */
+	{ "response requested twice does not show lateness", .step = {
+		READS_ON(LONG_PATH), LOSE_SOME, ASKED(2, 2 * MTU), ASKED(4, 4 * MTU),
+		ASKED(8, 4 * MTU), RESPOND(READ_FIRST, 2, MTU), RESPOND(READ_MIDDLE, 6, MTU),
+		ASKED(5, 3 * MTU), RESPOND(READ_FIRST, 5, MTU), RESPOND(READ_FIRST, 5, MTU),
+		IS_LATE(false) } },
 	{ "late response is not requested", .step = {
 		TWO_READS, ADP, LATE(4 * NSEC_PER_SEC), RESPOND(READ_LAST, 1, MTU),
 		RESPOND(READ_LAST, 3, MTU), RESPOND(READ_FIRST, 0, MTU),

@@ -95,31 +95,6 @@ static void note_lost(struct rhca_reorder *reorder, u32 psn)
 }
 
 /**
- * rhca_reorder_begin - Initialise the state of a requester
- * @reorder: of a new connection
- * @psn: its first
- */
-void rhca_reorder_begin(struct rhca_reorder *reorder, u32 psn)
-{
-	*reorder = (struct rhca_reorder) { .asked_psn = rhca_psn_sub(psn, ASKED_PSNS) };
-}
-
-/**
- * rhca_reorder_is_single - Would a second copy of a response mean that it was late?
- * @reorder: of the connection
- * @psn: of the missing response
- *
- * Return: true if nothing within a window before it was requested again. A peer asked for part of a
- * READ may answer to its end.
- */
-bool rhca_reorder_is_single(const struct rhca_reorder *reorder, u32 psn)
-{
-	return rhca_psn_sub(psn, reorder->asked_psn) >= ASKED_PSNS &&
-	       rhca_psn_sub(reorder->asked_psn, psn) >= ASKED_PSNS;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_is_single);
-
-/**
  * rhca_reorder_repeated - Requests are retransmitted
  * @reorder: of the connection
  * @psn: of the first: a second copy of its response, or of a later one, tells nothing
@@ -139,8 +114,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_repeated);
 /**
  * rhca_reorder_watch - Take a second copy of a response as a sign that it was late
  * @reorder: of the connection
- * @psn: of the response: the newest passed to rhca_reorder_repeated(), before which
- *	rhca_reorder_is_single() was true
+ * @psn: of the response: the newest passed to rhca_reorder_repeated(). Nothing else brings it again
  */
 void rhca_reorder_watch(struct rhca_reorder *reorder, u32 psn)
 {

@@ -74,8 +74,6 @@ struct rhca_arrival {
 
 bool rhca_reorder_lost(struct rhca_reorder *reorder, u32 psn, u32 num_held, u64 now);
 void rhca_reorder_asked(struct rhca_reorder *reorder, u32 psn);
-void rhca_reorder_begin(struct rhca_reorder *reorder, u32 psn);
-bool rhca_reorder_is_single(const struct rhca_reorder *reorder, u32 psn);
 void rhca_reorder_repeated(struct rhca_reorder *reorder, u32 psn);
 void rhca_reorder_watch(struct rhca_reorder *reorder, u32 psn);
 void rhca_reorder_answered(struct rhca_reorder *reorder, u32 psn, bool repeated, u64 now);

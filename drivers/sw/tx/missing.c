@@ -191,6 +191,8 @@ void rhca_missing_asked(struct rhca_sw_qp *qp, u32 psn, u32 end)
 	lockdep_assert_held(&qp->send.lock);
 	if (psn == recovery->nak_psn)
 		recovery->nak_sent_at = rhca_now();
+	if (!rhca_requester_brings_again(recovery, rhca_psn_sub(end, 1)))
+		recovery->again_end = end;
 	if (psn != recovery->rule.repeat_psn)
 		note_loss(qp, psn, end, nak);
 	/* Responses before the NAKed request may still be in flight */

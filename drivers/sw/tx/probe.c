@@ -287,7 +287,7 @@ void rhca_ask_for_response(struct rhca_sw_qp *qp, u64 now, u32 psn, bool twice)
 	if (action == RHCA_RECOVER_NOTHING)
 		return;
 	rhca_qp_count(&qp->base, RHCA_IMPLIED_NAK_SEQ_ERR);
-	alone = rhca_reorder_is_single(&recovery->reorder, loss.psn);
+	alone = !rhca_requester_brings_again(recovery, loss.psn);
 	rhca_repeat_lost(qp, loss.psn, action, "read");
 	if (alone)
 		rhca_reorder_watch(&recovery->reorder, loss.psn);

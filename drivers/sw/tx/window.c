@@ -79,6 +79,7 @@ void rhca_requester_repeat(struct rhca_sw_qp *qp, u32 psn, const char *cause)
 	trace_rhca_retransmit(rhca_qp_dev_name(&qp->base), qp->base.number, psn,
 			      send->next_psn, cause, send->retries_left);
 	rhca_reorder_repeated(&send->recovery->reorder, psn);
+	send->recovery->again_end = send->newest_psn;
 	rhca_recover_repeats(&send->recovery->rule, send->newest_psn);
 	send->recovering = true;
 	send->recovery->nak_sent_at = 0;

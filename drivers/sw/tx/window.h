@@ -26,6 +26,7 @@ struct rhca_recovery {
 	u32 ack_psn;	/* if @ack_waits: acknowledged up to here except for missing responses */
 	u32 nak_psn;	/* if @nak_waits: the peer lacks this PSN, and responses are missing here */
 	struct rhca_reorder reorder;	/* of responses and of what was requested again */
+	u32 again_end;	/* after the last response that a retransmission may bring */
 	bool lossy;			/* there was a recent loss */
 	bool ack_waits;
 	bool nak_waits;
@@ -62,6 +63,12 @@ static inline bool rhca_requester_is_held_up(const struct rhca_requester *send)
 {
 	return send->pause && send->pause != RHCA_PAUSE_LOCAL_FULL &&
 	       (send->hole_due || !rhca_requester_in_flight(send));
+}
+
+/* May a retransmission bring this response, which has not arrived yet? */
+static inline bool rhca_requester_brings_again(const struct rhca_recovery *recovery, u32 psn)
+{
+	return rhca_psn_sub(recovery->again_end, psn) - 1 < 2 * RHCA_SEND_WINDOW;
 }
 
 /* Has @psn been sent but not acknowledged? */
