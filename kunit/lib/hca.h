@@ -32,10 +32,10 @@
 
 /* Does a condition become true within the 20 s that a busy machine may need? */
 #define test_becomes(condition) ({				\
-	int test_tries = 1000;					\
+	int test_tries = 20000;					\
 								\
 	while (!(condition) && --test_tries)			\
-		msleep(20);					\
+		usleep_range(1000, 2000);			\
 	!!test_tries;						\
 })
 
