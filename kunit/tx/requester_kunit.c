@@ -250,6 +250,7 @@ static ACT(is_operand, KUNIT_EXPECT_EQ(b->hca->test, be64_at(b, s->r.va), s->r.s
 static ACT(do_open_window, b->send->cwnd.packets = RHCA_SEND_WINDOW)
 static ACT(is_solicited, KUNIT_EXPECT_EQ(b->hca->test, b->sent->solicited, s->n))
 static ACT(do_rtt, b->send->rtt.smoothed = s->n)
+static ACT(is_rtt, KUNIT_EXPECT_EQ(b->hca->test, READ_ONCE(b->send->rtt.smoothed), s->n))
 static ACT(is_window, KUNIT_EXPECT_EQ(b->hca->test, READ_ONCE(b->send->cwnd.packets), s->n))
 static ACT(is_oldest, KUNIT_EXPECT_EQ(b->hca->test, READ_ONCE(b->send->oldest_unacked_psn),
 				      FIRST_PSN + s->n))
@@ -415,6 +416,7 @@ static void do_respond_most(struct bench *b, const struct step *s)
 #define OPEN_WINDOW	STEP(do_open_window, 0)
 #define SOLICITED(yes)	STEP(is_solicited, yes)
 #define RTT(ns)		STEP(do_rtt, ns)
+#define SAME_RTT(ns)	STEP(is_rtt, ns)
 #define WINDOW(packets)	STEP(is_window, packets)
 #define OLDEST(at_psn)	STEP(is_oldest, at_psn)	/* is not acknowledged */
 #define RETRIES_LEFT(all)	STEP(is_retry_left, all)
@@ -548,10 +550,15 @@ static const struct course courses[] = {
 		ANSWER(0, NAK_PSN, 0), RETRIES_LEFT(true), SENDS(4), COMES(4),
 		LEFT(ANY_OPCODE, 0), LEFT(ANY_OPCODE, 1), LEFT(ANY_OPCODE, 2),
 		LEFT(SEND_ONLY, 3), ASKS(true), SENT(0) } },
-	/* It is sent, alone, as soon as the queue has room */
+	/* It is sent, alone, as soon as the queue has room, and its answer is no round trip */
 	{ "missing packet is retransmitted after a full local queue", .step = {
-		WRITES(5 * MTU), FORGET, QUEUE(DROP), ANSWER(1, NAK_PSN, 0), QUEUE(SUCCESS),
-		COMES(1), LEFT(ANY_OPCODE, 1), SENT(0) } },
+		WRITES(5 * MTU), FORGET, RTT(1), QUEUE(DROP), ANSWER(1, NAK_PSN, 0),
+		QUEUE(SUCCESS), COMES(1), LEFT(ANY_OPCODE, 1), SENT(0), WAIT(1),
+		ANSWER(4, NO_CREDITS, 1), SAME_RTT(1) } },
+	/* It may have waited for the rate */
+	{ "answer to a paced retransmission is no round trip", .step = {
+		PACE(100000), WRITES(5 * MTU), COMES(5), RTT(1), ANSWER(1, NAK_PSN, 0), WAIT(1),
+		ANSWER(4, NO_CREDITS, 1), SAME_RTT(1) } },
 	/* It was in slow start then; later the round trip tells whether a queue was full */
 	{ "first loss halves the window, and so does a full queue", .step = {
 		WRITES(5 * MTU), RTT(20 * NSEC_PER_USEC), ANSWER(0, NAK_PSN, 0),

@@ -316,6 +316,47 @@ static void tasklet_sends_in_a_process_unless_much_was_sent(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(hca) > MOST_PACKETS));
 }
 
+struct expiry {
+	struct tasklet_struct task;
+	struct rhca_turn *turn;
+};
+
+/* Whatever the softirq of timers waits for, this one has expired */
+static void expire(struct tasklet_struct *task)
+{
+	struct hrtimer *timer = &container_of(task, struct expiry, task)->turn->timer;
+
+	ACCESS_PRIVATE(timer, function)(timer);
+}
+
+static void rnr_pause_ends_in_a_process_unless_much_was_sent(struct kunit *test)
+{
+	const struct borrow_case *c = test->param_value;
+	struct test_hca *hca = setup(test);
+	struct ib_qp *qp = ready_qp(hca, IB_QPT_RC, TEST_MTU_BYTES);
+	struct expiry *e = test_alloc(test, sizeof(*e));
+	u32 before;
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		kunit_skip(test, "softirqs are threads");
+	tasklet_setup(&e->task, expire);
+	e->turn = &to_sw_qp(ibqp_to_verbs(qp))->send.turn;
+	post_writes(hca, qp);
+	before = test_num_sent(hca);
+	qp->res.task = c->own ? current : NULL;
+	local_bh_disable();
+	test_answer(hca, qp, ACKNOWLEDGE, FIRST_PSN, 0x21 << 24 /* 10 us */, 0);
+	while (ktime_get_ns() < READ_ONCE(e->turn->not_before))
+		cpu_relax();
+	tasklet_schedule(&e->task);
+	if (c->leaves)
+		qp->res.task = NULL;
+	KUNIT_EXPECT_EQ(test, softirqs_of_process(hca, c->sent, c->polls) > before, c->more);
+	qp->res.task = NULL;
+	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(hca) > before));
+	tasklet_kill(&e->task);
+}
+
 /* With 32 bits these may be a few weeks */
 static void period_ends_while_half_of_all_jiffies_pass(struct kunit *test)
 {
@@ -341,4 +382,5 @@ TEST_SUITE(rhca_section,
 	   KUNIT_CASE_PARAM(processes_equal_to_ksoftirqd_are_spared, spared_gen_params),
 	   KUNIT_CASE_PARAM(ack_sends_in_a_process_unless_much_was_sent, borrow_gen_params),
 	   KUNIT_CASE_PARAM(tasklet_sends_in_a_process_unless_much_was_sent, borrow_gen_params),
+	   KUNIT_CASE_PARAM(rnr_pause_ends_in_a_process_unless_much_was_sent, borrow_gen_params),
 	   KUNIT_CASE(period_ends_while_half_of_all_jiffies_pass));
