@@ -126,6 +126,7 @@ both tc qdisc del dev IF root
 add_vlan
 IP4_A=10.9.7.1 IP4_B=10.9.7.2
 wait_gids
+before=$(icrc_errors)
 in_blocks "VLAN, RC" traffic 4 --messages 60 --read
 in_blocks "VLAN, UD" batch 4 VLAN
 IP4_A=10.9.0.1 IP4_B=10.9.0.2
@@ -135,7 +136,7 @@ DEV_C=$DEV_B DEV_B=$DEV_A IP4_C=$IP4_B IP4_B=$IP4_A
 traffic 4 --messages 60 --read
 batch 4 itself --type RC
 DEV_B=$DEV_C IP4_B=$IP4_C
-wrong=$(icrc_errors)
+check "wrong ICRCs over a VLAN and loopback" "$before" "$(icrc_errors)"
 
 : "between rdma_rxe at a and ours at b"
 teardown_pair
