@@ -54,7 +54,8 @@ static void set_caps(const struct mlx5_core_dev *mdev, struct rhca_caps *caps)
 	struct ib_device_attr attr = {};
 
 	rhca_mlx5_describe(mdev, &attr);
-	caps->max_qp_wr = attr.max_qp_wr;
+	/* Blocks or receives; the attribute is what any request fits. Queues' sizes are checked */
+	caps->max_qp_wr = BIT(MLX5_CAP_GEN(mdev, log_max_qp_sz));
 	caps->max_send_sge = attr.max_send_sge;
 	caps->max_recv_sge = attr.max_recv_sge;
 	caps->max_inline = MLX5_CAP_GEN(mdev, max_wqe_sz_sq);

@@ -44,6 +44,8 @@ for how in '' -e; do
 	pingpong="ibv_xsrq_pingpong $at -n 200 $how"
 	pair "xsrq$how" "$pingpong -c 1" "$pingpong localhost"
 done
+# Deeper than max_qp_wr says, which is for requests of any kind
+pair deep "ibv_rc_pingpong $at -n 20 -r 10000" "ibv_rc_pingpong $at -n 20 -r 10000 localhost"
 if [ -e /dev/udmabuf ]; then
 	check dmabuf /usr/bin/python3 "$here/dmabuf.py" "$rdma" "$gid"
 else
