@@ -63,12 +63,12 @@ def library():
     return lib
 
 
-def register(lib, context, pd, dmabuf):
+def register(lib, context, pd, dmabuf, access):
     view = lib.ibv_import_device(os.dup(context.cmd_fd))
     assert view, 'ibv_import_device: %s' % os.strerror(ctypes.get_errno())
     view_pd = lib.ibv_import_pd(view, pd.handle)
     assert view_pd, 'ibv_import_pd: %s' % os.strerror(ctypes.get_errno())
-    mr = lib.ibv_reg_dmabuf_mr(view_pd, OFFSET, LENGTH, IOVA, dmabuf, ACCESS)
+    mr = lib.ibv_reg_dmabuf_mr(view_pd, OFFSET, LENGTH, IOVA, dmabuf, access)
     assert mr, 'ibv_reg_dmabuf_mr: %s' % os.strerror(ctypes.get_errno())
     return mr
 
@@ -86,16 +86,11 @@ def transfer(qp, cq, opcode, sge, address, rkey):
     raise TimeoutError('no completion')
 
 
-def main():
-    context = Context(name=sys.argv[1])
-    pd = PD(context)
-    cq = CQ(context, 16)
-    qp = connect_to_itself(context, pd, int(sys.argv[2]), cq, cq)
-    local = MR(pd, LENGTH, ACCESS)
+def use(context, pd, cq, qp, local, access):
+    """Register a buffer and transfer both ways."""
     dmabuf, memory = make_dmabuf()
     lib = library()
-    mr = register(lib, context, pd, dmabuf)
-
+    mr = register(lib, context, pd, dmabuf, access)
     data = os.urandom(LENGTH)
     local.write(data, LENGTH)
     transfer(qp, cq, e.IBV_WR_RDMA_WRITE, SGE(local.buf, LENGTH, local.lkey),
@@ -108,6 +103,17 @@ def main():
              IOVA, mr.contents.rkey)
     assert local.read(LENGTH, 0) == data[::-1], 'READ came from elsewhere'
     assert lib.ibv_dereg_mr(mr) == 0
+
+
+def main():
+    context = Context(name=sys.argv[1])
+    pd = PD(context)
+    cq = CQ(context, 16)
+    qp = connect_to_itself(context, pd, int(sys.argv[2]), cq, cq)
+    local = MR(pd, LENGTH, ACCESS)
+    # With relaxed ordering its addresses are translated by the adapter, if it has ATS
+    for access in ACCESS, ACCESS | e.IBV_ACCESS_RELAXED_ORDERING:
+        use(context, pd, cq, qp, local, access)
 
 
 if __name__ == '__main__':
