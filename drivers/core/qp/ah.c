@@ -13,6 +13,15 @@ static void put_ud_sgid(struct rhca_ah *ah)
 		rdma_put_gid_attr(ah->ud_sgid);
 }
 
+/* ibv_create_ah_from_wc() copies the completion's service level, which is none */
+static void ignore_wc_sl(struct rdma_ah_attr *attr)
+{
+	u8 sl = rdma_ah_get_sl(attr);
+
+	if (sl == RHCA_WC_SL_ROCE_V2_IPV6 || sl == RHCA_WC_SL_ROCE_V2_IPV4)
+		rdma_ah_set_sl(attr, 0);
+}
+
 static int create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		     struct ib_udata *udata)
 {
@@ -20,6 +29,8 @@ static int create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	struct rhca_ah *ah = to_rhca_ah(ibah);
 	int ret;
 
+	if (udata)
+		ignore_wc_sl(init->ah_attr);
 	ret = rhca_address_resolve(dev, init->ah_attr, &ah->address);
 	if (ret)
 		return ret;

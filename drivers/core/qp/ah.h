@@ -7,6 +7,14 @@
 
 #include "core/port/address.h"
 
+/*
+ * Without an LRH a received datagram has no service level. In its place ConnectX tells a process
+ * which headers are in the 40 bytes before the payload, and UCX reads that.
+ */
+#define RHCA_WC_SL_ROCE_V1	0x0	/* a GRH */
+#define RHCA_WC_SL_ROCE_V2_IPV6	0x9
+#define RHCA_WC_SL_ROCE_V2_IPV4	0xa
+
 /* Address handle; a backend embeds it */
 struct rhca_ah {
 	struct ib_ah ibah;

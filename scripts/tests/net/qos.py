@@ -65,11 +65,11 @@ class Sender:
             self.again(ends)
         self.send_old(what, ends, tclass, ttl, pcp)
 
-    def send_old(self, what, ends, tclass=CLASS, ttl=TTL, pcp=None):
-        """With the connection's own values."""
+    def send_old(self, what, ends, tclass=CLASS, ttl=TTL, pcp=None, sl=0):
+        """With the connection's own values; a datagram with this service level."""
         a, b = ends
         self.length += 4
-        route = {'traffic_class': CLASS} if a.type == 'UD' else {}
+        route = {'traffic_class': CLASS, 'sl': sl} if a.type == 'UD' else {}
         b.post_recv([(0, self.length + verbs.GRH)])
         a.post_send('SEND', [(0, self.length)], **route)
         got = [c['status'] for c in a.wait() + b.wait()]
@@ -137,6 +137,8 @@ def who_is_concerned(s, v1, ipv4, ipv6):
     # An adapter's driver cannot choose priority or TTL of a process's datagrams
     of_process = {'pcp': 0} if s.by_adapter else {}
     s.send('UD', ud, **of_process)
+    if not s.by_adapter:
+        s.send_old('UD, service level as in a completion over IPv4', ud, sl=0xa)
     s.put('160')
     s.put('9', file='tc/1/ttl')
     s.send('global over IPv6', over6, 160, 9)

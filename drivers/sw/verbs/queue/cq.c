@@ -13,16 +13,9 @@
 #include <rhca/trace.h>
 
 #include "sw/verbs/queue/cq.h"
+#include "core/qp/ah.h"
 #include "sw/verbs/device.h"
 #include "sw/verbs/section.h"
-
-/*
- * Without an LRH a received datagram has no service level. In its place ConnectX tells a process
- * which headers are in the 40 bytes before the payload, and UCX reads that.
- */
-#define USER_SL_ROCE_V1		0x0	/* a GRH */
-#define USER_SL_ROCE_V2_IPV6	0x9
-#define USER_SL_ROCE_V2_IPV4	0xa
 
 static u8 user_sl(const struct ib_wc *wc)
 {
@@ -30,11 +23,11 @@ static u8 user_sl(const struct ib_wc *wc)
 		return wc->sl;
 	switch (wc->network_hdr_type) {
 	case RDMA_NETWORK_IPV4:
-		return USER_SL_ROCE_V2_IPV4;
+		return RHCA_WC_SL_ROCE_V2_IPV4;
 	case RDMA_NETWORK_IPV6:
-		return USER_SL_ROCE_V2_IPV6;
+		return RHCA_WC_SL_ROCE_V2_IPV6;
 	default:
-		return USER_SL_ROCE_V1;
+		return RHCA_WC_SL_ROCE_V1;
 	}
 }
 
