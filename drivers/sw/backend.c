@@ -292,6 +292,19 @@ static u32 qp_rate(struct rhca_qp *qp)
 	return rhca_congestion_rate(to_sw_qp(to_verbs_qp(qp)));
 }
 
+static bool drop_posted(struct rhca_verbs_qp *base)
+{
+	struct rhca_sw_qp *qp = to_sw_qp(base);
+	bool refused;
+
+	spin_lock_bh(&qp->send.lock);
+	refused = !rhca_qp_half_can(base, RHCA_QP_POST_SEND);
+	if (refused)
+		rhca_requester_empty(qp);
+	spin_unlock_bh(&qp->send.lock);
+	return refused;
+}
+
 static const struct rhca_transport_ops transport = {
 	.qp_create	= qp_create,
 	.qp_destroy	= qp_destroy,
@@ -299,6 +312,7 @@ static const struct rhca_transport_ops transport = {
 	.qp_prepare	= qp_prepare,
 	.qp_modify	= qp_modify,
 	.qp_entered	= qp_entered,
+	.drop_posted	= drop_posted,
 	.kick_send	= rhca_send_posted,
 	.kick_recv	= rhca_respond_posted,
 };

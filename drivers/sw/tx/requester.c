@@ -628,6 +628,19 @@ void rhca_requester_run(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 }
 
 /**
+ * rhca_requester_empty - Drop what has been posted
+ * @qp: a QP that has not been in RTS since RESET
+ *
+ * Context: send.lock held.
+ */
+void rhca_requester_empty(struct rhca_sw_qp *qp)
+{
+	rhca_sq_reset(&qp->base);
+	qp->send.next = qp->base.sq.head;
+	qp->send.posted_end = qp->base.sq.tail;
+}
+
+/**
  * rhca_requester_reset - Reset the requester to its initial state
  * @qp: a QP in RESET
  *
@@ -637,9 +650,7 @@ void rhca_requester_reset(struct rhca_sw_qp *qp)
 {
 	struct rhca_requester *send = &qp->send;
 
-	rhca_sq_reset(&qp->base);
-	send->next = qp->base.sq.head;
-	send->posted_end = qp->base.sq.tail;
+	rhca_requester_empty(qp);
 	send->next_offset = 0;
 	send->next_psn = 0;
 	send->oldest_unacked_psn = 0;

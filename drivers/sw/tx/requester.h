@@ -7,6 +7,7 @@
 
 void rhca_requester_run(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 bool rhca_requester_is_waiting(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+void rhca_requester_empty(struct rhca_sw_qp *qp);
 void rhca_requester_reset(struct rhca_sw_qp *qp);
 
 #endif

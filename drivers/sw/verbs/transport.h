@@ -21,6 +21,8 @@ struct rhca_verbs_qp;
  * @qp_modify: Apply the attributes in @mask, which have been checked and stored. Called before the
  *	new state is visible; for RESET, after that. Cannot fail. modify_lock held.
  * @qp_entered: The state is visible; start, drain or flush accordingly. modify_lock held.
+ * @drop_posted: A process has posted to its send queue in a state in which that is refused: drop
+ *	it. False if meanwhile the state accepts it. Process context; no lock of the QP held.
  * @kick_send: New work was posted to the send queue, or the state requires a flush. Any context,
  *	even with interrupts off; no lock of the QP held.
  * @kick_recv: The same for the receive queue; only called in state ERR.
@@ -35,6 +37,7 @@ struct rhca_transport_ops {
 			  const struct ib_qp_attr *attr, int mask,
 			  enum ib_qp_state next);
 	void (*qp_entered)(struct rhca_verbs_qp *qp, enum ib_qp_state state);
+	bool (*drop_posted)(struct rhca_verbs_qp *qp);
 	void (*kick_send)(struct rhca_verbs_qp *qp);
 	void (*kick_recv)(struct rhca_verbs_qp *qp);
 };

@@ -61,7 +61,22 @@ def blocked():
     close(a, b)
 
 
-BY_NAME = [blocked]
+def refused():
+    """Run only by name: what is posted too early is refused, and not sent later."""
+    a, b = End.open(args.a, args.index_a, 'UC'), End.open(args.b, args.index_b, 'UC')
+    b.connect(a.info())
+    b.post_recv([(0, 64)])
+    b.post_recv([(0, 64)])
+    a.connect(b.info(), state='RTR')
+    check('posted in RTR: EINVAL', errno.EINVAL, a.post_send('SEND', [(0, 7)], wr_id=7))
+    a.start()
+    check('posted in RTS', 0, a.post_send('SEND', [(0, 11)], wr_id=11))
+    check('one completion', [(SUCCESS, 11)], [(c['status'], c['wr_id']) for c in a.wait(2, 1)])
+    check('one message', [11], [c['len'] for c in b.wait(2, 1)])
+    close(a, b)
+
+
+BY_NAME = [blocked, refused]
 
 
 @case

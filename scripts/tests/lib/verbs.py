@@ -147,6 +147,12 @@ class End:
             attr.retry_cnt, attr.rnr_retry = retry, rnr_retry
         {'RTS': self.qp.to_rts, 'RTR': self.qp.to_rtr, 'INIT': self.qp.to_init}[state](attr)
 
+    def start(self, sq_psn=0x1000):
+        """From RTR to RTS: UC, which needs nothing else for that."""
+        attr = QPAttr(qp_state=e.IBV_QPS_RTS)
+        attr.sq_psn = sq_psn
+        self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_SQ_PSN)
+
     def modify(self, state):
         attr = QPAttr(qp_state=getattr(e, 'IBV_QPS_' + state))
         self.qp.modify(attr, e.IBV_QP_STATE)

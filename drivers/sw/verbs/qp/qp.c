@@ -343,7 +343,8 @@ static int post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	int ret = 0;
 
 	prefetch_for_post(qp);
-	if (!rhca_qp_can(qp, RHCA_QP_POST_SEND)) {
+	if (!rhca_qp_can(qp, RHCA_QP_POST_SEND) &&
+	    (!qp->is_user || qp->dev->transport->drop_posted(qp))) {
 		*bad_wr = wr;
 		return -EINVAL;
 	}

@@ -260,7 +260,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_sq_complete);
 
 /**
  * rhca_sq_reset - Drop all requests without completions
- * @qp: a QP in RESET, or one that is being destroyed
+ * @qp: a QP that has not been in RTS since RESET, or one that is being destroyed
  *
  * Context: the backend's send lock held, or nothing else can reach @qp.
  */
