@@ -217,12 +217,12 @@ static bool begins_pass(const struct rhca_hold_rule *rule, u32 psn, bool twice)
 }
 
 /*
- * A peer that retransmits one packet sets AckReq on it, but on few others except READs. Others set
- * it on every packet, where it shows nothing.
+ * A peer that retransmits one packet sets AckReq on it, but hardly on two that follow each other,
+ * except READs. Others set it on every packet, where it shows nothing.
  */
 static bool shows_repeat(const struct rhca_hold_rule *rule, const struct rhca_arrival *arrival)
 {
-	return arrival->ack_req && !rule->all_ask;
+	return arrival->ack_req && rule->num_ask < 2;
 }
 
 static bool may_ask_again(const struct rhca_hold_rule *rule, const struct rhca_arrival *arrival)
@@ -292,7 +292,8 @@ bool rhca_hold_rule_ahead(struct rhca_hold_rule *rule, const struct rhca_arrival
 	rule->last_psn = psn;
 	if (first || rhca_psn_before(rule->end_psn, end))
 		rule->end_psn = end;
-	rule->all_ask = (first || rule->all_ask) && arrival->ack_req && !arrival->is_read;
+	if (first || rule->num_ask)
+		rule->num_ask = !arrival->ack_req || arrival->is_read ? 0 : first ? 1 : 2;
 	if (first && !arrival->twice)
 		rule->reorder->missed_at = 0;
 	lost = is_lost(rule, arrival) || arrival->refused;

@@ -48,7 +48,7 @@ struct rhca_hold_rule {
 	u8 late_reads;	/* plus 2 if a requested READ came twice, minus 1 per request */
 	bool nak_sent;	/* a NAK was sent for the expected packet */
 	bool learns;	/* the next arrival shows how the peer retransmits */
-	bool all_ask;	/* all that overtook the missing packet have AckReq, none is a READ */
+	u8 num_ask;	/* that overtook the missing one, up to 2; 0: not all have AckReq */
 	/* reordering, and what NAKs have requested */
 	struct rhca_reorder *reorder;
 };
