@@ -86,6 +86,8 @@ static enum rhca_request_status put_in_region(struct rhca_sw_qp *qp,
 				  rx->payload_bytes, IB_ACCESS_REMOTE_WRITE);
 	if (!mem)
 		return RHCA_BAD_KEY;	/* invalidated since the check */
+	if (rx->flags & RHCA_OP_ENDS)
+		smp_wmb();	/* programs poll for the end: earlier packets and messages first */
 	return accessed(rhca_rx_to_mem(mem, recv->write_va, recv->write_left, rx));
 }
 
@@ -187,7 +189,7 @@ static u64 write_word(u64 *word, const struct rhca_rx *rx)
 	u64 value;
 
 	skb_copy_bits(rx->skb, rx->payload_offset, &value, sizeof(value));
-	WRITE_ONCE(*word, value);
+	smp_store_release(word, value);	/* after what earlier requests have written, A19 */
 	return 0;
 }
 
