@@ -23,6 +23,7 @@ static const struct carries_case {
 	{ "veth",		ARPHRD_ETHER,		"veth",		V1 | V2 },
 	{ "macvlan",		ARPHRD_ETHER,		"macvlan",	V1 | V2 },
 	{ "ipvlan has no MAC of its own", ARPHRD_ETHER,	"ipvlan",	V2 },
+	{ "VRF drops what is not IP", ARPHRD_ETHER,	"vrf",		V2 },
 	{ "netkit in L2 mode",	ARPHRD_ETHER,		"netkit",	V1 | V2 },
 	{ "netkit in L3 mode has no MAC", ARPHRD_ETHER,	"netkit",	V2, no_mac },
 	{ "loopback",		ARPHRD_LOOPBACK,	NULL,		V1 | V2 },

@@ -45,15 +45,15 @@ static bool is_kind(const struct net_device *ndev, const char *kind)
 
 /*
  * RoCE v1 has its own EtherType and needs Ethernet frames. ipvlan netdevs share the MAC address of
- * the netdev below, which demultiplexes by IP address and keeps other frames. netkit in L3 mode has
- * an all-zero address, to which no RoCE v1 packet can be sent.
+ * the netdev below, which demultiplexes by IP address and keeps other frames. A VRF drops what is
+ * not IP. netkit in L3 mode has an all-zero address, to which no RoCE v1 packet can be sent.
  */
 static bool carries_frames(const struct net_device *ndev)
 {
 	if (ndev->type == ARPHRD_LOOPBACK)
 		return true;
 	return ndev->type == ARPHRD_ETHER && !is_kind(ndev, "ipvlan") &&
-	       !is_zero_ether_addr(ndev->dev_addr);
+	       !is_kind(ndev, "vrf") && !is_zero_ether_addr(ndev->dev_addr);
 }
 
 /**
