@@ -101,9 +101,7 @@ static int create_user_key(struct rhca_mlx5_mr *mr, struct ib_pd *ibpd,
 	spec.page_shift = ilog2(page_size);
 	spec.num_pages = ib_umem_num_dma_blocks(mr->umem, page_size);
 	mr->ibmr.page_size = page_size;
-	/* A request cannot change that of an empty key */
-	if (!(spec.translated && MLX5_CAP_GEN(hca->mdev, ats)) &&
-	    rhca_mlx5_can_fill_key(hca, &spec))
+	if (rhca_mlx5_can_fill_key(hca, &spec))
 		mr->cached_pages = spec.num_pages;
 	return create_key(mr, ibpd, &spec);
 }

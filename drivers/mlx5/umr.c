@@ -61,13 +61,14 @@ int rhca_mlx5_change_key(struct rhca_mlx5 *hca,
 	return execute(hca, &request, key);
 }
 
-/* Can requests fill the key of a process's memory? */
+/* Can requests fill the key of a process's memory? They cannot make it use ATS */
 bool rhca_mlx5_can_fill_key(const struct rhca_mlx5 *hca,
 			    const struct rhca_mlx5_key_spec *spec)
 {
 	return !MLX5_CAP_GEN(hca->mdev, umr_modify_entity_size_disabled) &&
 	       (MLX5_CAP_GEN(hca->mdev, umr_extended_translation_offset) ||
 		(spec->bytes < LONG_KEY_BYTES && spec->num_pages < SZ_64K)) &&
+	       !(spec->translated && MLX5_CAP_GEN(hca->mdev, ats)) &&
 	       !READ_ONCE(hca->umr_queue->is_broken);
 }
 
