@@ -101,6 +101,8 @@ static inline bool rhca_tx_memory_full(const struct rhca_verbs_qp *qp)
  * A netdev with XPS chooses the queue by the processor that sends, and a QP is sent by two: that of
  * its process and that of its acknowledgements. Packets in different queues overtake each other.
  * (TCP: ooo_okay)
+ *
+ * Context: bottom halves off, the lock of that half held.
  */
 static inline void rhca_tx_list_keep_queue(struct rhca_tx_list *tx, u16 *cpu, bool may_change)
 {

@@ -225,6 +225,18 @@ static bool shows_repeat(const struct rhca_hold_rule *rule, const struct rhca_ar
 	return arrival->ack_req && rule->num_ask < 2;
 }
 
+/* @first: no packet before it has overtaken the missing one */
+static void count_asking(struct rhca_hold_rule *rule, const struct rhca_arrival *arrival,
+			 bool first)
+{
+	if (!arrival->ack_req || arrival->is_read)
+		rule->num_ask = 0;
+	else if (first)
+		rule->num_ask = 1;
+	else if (rule->num_ask)
+		rule->num_ask = 2;
+}
+
 static bool may_ask_again(const struct rhca_hold_rule *rule, const struct rhca_arrival *arrival)
 {
 	return shows_repeat(rule, arrival) && rule->repeats == RHCA_REPEATS_ONE &&
@@ -292,8 +304,7 @@ bool rhca_hold_rule_ahead(struct rhca_hold_rule *rule, const struct rhca_arrival
 	rule->last_psn = psn;
 	if (first || rhca_psn_before(rule->end_psn, end))
 		rule->end_psn = end;
-	if (first || rule->num_ask)
-		rule->num_ask = !arrival->ack_req || arrival->is_read ? 0 : first ? 1 : 2;
+	count_asking(rule, arrival, first);
 	if (first && !arrival->twice)
 		rule->reorder->missed_at = 0;
 	lost = is_lost(rule, arrival) || arrival->refused;

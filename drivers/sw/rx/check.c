@@ -170,12 +170,15 @@ static enum rhca_request_status check_resource(struct rhca_sw_qp *qp,
 					       const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
-	/* Adapters keep the limit as a logarithm, rounded up, and use all of it as requesters */
-	u32 limit = READ_ONCE(qp->base.attr.max_dest_rd_atomic);
+	u32 limit;
 
 	if (!(rx->flags & RHCA_OP_RESOURCE))
 		return RHCA_PASS;
-	/* More outstanding than the QP was set up for: 9.7.4.1.4 */
+	/*
+	 * More outstanding than the QP was set up for: 9.7.4.1.4. Adapters keep the limit as a
+	 * logarithm, rounded up, and use all of it as requesters
+	 */
+	limit = READ_ONCE(qp->base.attr.max_dest_rd_atomic);
 	if (resources_due(recv) >= (limit ? roundup_pow_of_two(limit) : 0))
 		return RHCA_BAD_REQUEST;
 	/* The oldest slot is needed, but still has a repeated answer to send */
