@@ -45,6 +45,9 @@ say-left-out:
 needs = @grep -q '^CONFIG_$(1)=' $(KDIR)/include/config/auto.conf || \
 	{ echo "kernel $(KVER) has $(2)" >&2; exit 1; }
 
+# Nothing calls flush_dcache_page(), and rings are mapped twice. Before 6.9 there is no such option.
+may_alias := ARCH_HAS_CPU_CACHE_ALIASING|MIPS|PARISC|SPARC
+
 # Links to what is there now; links to what has gone are removed. Objects name the
 # headers they were built with: those of another kernel are removed, too.
 mirror:
@@ -61,6 +64,8 @@ mirror:
 	$(call needs,NET_UDP_TUNNEL,no CONFIG_NET_UDP_TUNNEL: roce-hca cannot be built for it)
 	$(call needs,CRC32,no CONFIG_CRC32: roce-hca cannot be built for it)
 	$(call needs,GLOB,no CONFIG_GLOB: roce-hca cannot be built for it)
+	@! option=$$(grep -Eowm1 '^CONFIG_($(may_alias))' $(KDIR)/include/config/auto.conf) || { echo "kernel" \
+		"$(KVER) has $$option: data caches may alias, and roce-hca would deliver stale data" >&2; exit 1; }
 	@test "$$(readlink $(out)/kernel)" = "$(abspath $(KDIR))" || rm -rf '$(out)'
 	@mkdir -p $(out)/scripts
 	@ln -sfn $(abspath $(KDIR)) $(out)/kernel

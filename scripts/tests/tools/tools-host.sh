@@ -155,6 +155,11 @@ for option in CONFIG_INFINIBAND_USER_ACCESS CONFIG_NET_UDP_TUNNEL CONFIG_CRC32 C
 	check "modules: a kernel without $option is refused" lacks $option
 	echo $option=y >> "$config"
 done
+for option in CONFIG_{ARCH_HAS_CPU_CACHE_ALIASING,MIPS,PARISC,SPARC}; do
+	echo "$option=y" >> "$config"
+	check "modules: a kernel with $option is refused" lacks "$option"
+	sed -i "s/^$option=/!&/" "$config"	# as in dkms.conf
+done
 for option in $(sed -n 's/^BUILD_EXCLUSIVE_CONFIG="\(.*\)"/\1/p' dkms.conf); do
 	check "dkms.conf: $option is one that make wants" grep -q "^$option=" "$config"
 done
