@@ -4,6 +4,7 @@
  * others see meanwhile. That it works this way shows that the core depends on no data path.
  */
 #include <linux/etherdevice.h>
+#include <linux/ethtool.h>
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
@@ -533,6 +534,57 @@ static void ports_have_a_state_each(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, port_state(hca, 2), IB_PORT_ACTIVE);
 }
 
+static u32 up_mbits;	/* of each netdev that is up */
+
+static int show_speed(struct net_device *ndev, struct ethtool_link_ksettings *link)
+{
+	link->base.speed = netif_running(ndev) ? up_mbits : SPEED_UNKNOWN;
+	return 0;
+}
+
+static const struct ethtool_ops with_speed = { .get_link_ksettings = show_speed };
+
+static void expect_rate(struct kunit *test, struct rhca_dev *dev, u16 speed, u8 width)
+{
+	struct ib_port_attr attr;
+
+	KUNIT_ASSERT_EQ(test, 0, ib_query_port(&dev->ibdev, 1, &attr));
+	KUNIT_EXPECT_EQ_MSG(test, attr.active_speed, speed, "%u Mb/s", up_mbits);
+	KUNIT_EXPECT_EQ_MSG(test, attr.active_width, width, "%u Mb/s", up_mbits);
+}
+
+/* A port of two netdevs has the sum of those that are up */
+static void rate_is_the_netdevs(struct kunit *test)
+{
+	static const struct { u32 mbits; u16 speed; u8 width; } one[] = {
+		{ SPEED_UNKNOWN, IB_SPEED_SDR, IB_WIDTH_1X },
+		{ 1000,   IB_SPEED_SDR,	  IB_WIDTH_1X }, { 5000,   IB_SPEED_DDR, IB_WIDTH_1X },
+		{ 10000,  IB_SPEED_FDR10, IB_WIDTH_1X }, { 20000,  IB_SPEED_FDR10, IB_WIDTH_2X },
+		{ 25000,  IB_SPEED_EDR, IB_WIDTH_1X },
+		{ 40000,  IB_SPEED_FDR10, IB_WIDTH_4X }, { 50000,  IB_SPEED_EDR, IB_WIDTH_2X },
+		{ 100000, IB_SPEED_EDR,	  IB_WIDTH_4X }, { 200000, IB_SPEED_HDR, IB_WIDTH_4X },
+		{ 400000, IB_SPEED_NDR,	  IB_WIDTH_4X }, { 800000, IB_SPEED_NDR, IB_WIDTH_8X },
+	};
+	struct rhca_dev_spec spec = TEST_DEVICE(&recording_backend, test_netdev(test, 1));
+	struct rhca_dev *dev;
+	size_t i;
+
+	spec.second = test_netdev(test, 2);
+	spec.netdevs[0]->ethtool_ops = &with_speed;
+	spec.second->ethtool_ops = &with_speed;
+	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
+	dev = test_device_get(test, spec.netdevs[0]);
+	up_mbits = 25000;
+	expect_rate(test, dev, IB_SPEED_EDR, IB_WIDTH_2X);
+	test_netdev_set_up(spec.netdevs[0], false);
+	for (i = 0; i < ARRAY_SIZE(one); i++) {
+		up_mbits = one[i].mbits;
+		expect_rate(test, dev, one[i].speed, one[i].width);
+	}
+	ib_device_put(&dev->ibdev);
+	test_device_remove(spec.netdevs[0]);
+}
+
 static void ports_have_gids_each(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 2);
@@ -817,6 +869,7 @@ TEST_SUITE_WITH(rhca_device, device_init, NULL,
 		KUNIT_CASE(port_that_does_not_open_undoes_the_device),
 		KUNIT_CASE(netdev_is_served_once),
 		KUNIT_CASE(ports_have_a_state_each),
+		KUNIT_CASE(rate_is_the_netdevs),
 		KUNIT_CASE(ports_have_gids_each),
 		KUNIT_CASE(qp_belongs_to_the_port_that_it_names),
 		KUNIT_CASE(gid_of_another_namespace_is_for_adapters),

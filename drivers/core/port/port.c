@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Port attributes and link state, taken from the netdev. */
+#include <linux/ethtool.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_sysfs.h>
@@ -11,6 +12,17 @@
 #include "core/rules/netdev.h"
 #include "core/rules/policy.h"
 
+static struct net_device *get_ref(struct net_device __rcu **member)
+{
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(*member);
+	dev_hold(ndev);
+	rcu_read_unlock();
+	return ndev;
+}
+
 /**
  * rhca_port_get_netdev - The port's netdev
  * @port: the port
@@ -19,13 +31,7 @@
  */
 struct net_device *rhca_port_get_netdev(struct rhca_port *port)
 {
-	struct net_device *ndev;
-
-	rcu_read_lock();
-	ndev = rcu_dereference(port->ndev);
-	dev_hold(ndev);
-	rcu_read_unlock();
-	return ndev;
+	return get_ref(&port->ndev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_port_get_netdev);
 
@@ -191,45 +197,70 @@ void rhca_port_update(struct rhca_port *port, bool mtu_changed)
 }
 
 /*
- * The rates of two netdevs add up. ib_core reads the first one's; if both run at its speed, as LAGs
- * are built, double the lanes.
+ * Netdevs' speeds in InfiniBand's terms; ib_core's translation depends on the kernel, knows no more
+ * than 100 or 400 Gb/s, and logs each query of a netdev without a speed.
  */
-static const u8 twice_the_lanes[] = {
-	[IB_WIDTH_1X] = IB_WIDTH_2X,	[IB_WIDTH_2X] = IB_WIDTH_4X,
-	[IB_WIDTH_4X] = IB_WIDTH_8X,
+static const struct {
+	u32 mbits;		/* the row is for this speed and what is below */
+	u16 speed;
+	u8 width;
+} rates[] = {
+	{ 2500,		IB_SPEED_SDR,	IB_WIDTH_1X },
+	{ 5000,		IB_SPEED_DDR,	IB_WIDTH_1X },
+	{ 10000,	IB_SPEED_FDR10,	IB_WIDTH_1X },
+	{ 20000,	IB_SPEED_FDR10,	IB_WIDTH_2X },	/* 4X DDR is 16 Gb/s to UCX */
+	{ 25000,	IB_SPEED_EDR,	IB_WIDTH_1X },
+	{ 40000,	IB_SPEED_FDR10,	IB_WIDTH_4X },
+	{ 50000,	IB_SPEED_EDR,	IB_WIDTH_2X },
+	{ 56000,	IB_SPEED_FDR,	IB_WIDTH_4X },
+	{ 80000,	IB_SPEED_FDR10,	IB_WIDTH_8X },
+	{ 100000,	IB_SPEED_EDR,	IB_WIDTH_4X },
+	{ 200000,	IB_SPEED_HDR,	IB_WIDTH_4X },
+	{ 400000,	IB_SPEED_NDR,	IB_WIDTH_4X },
+	{ U32_MAX,	IB_SPEED_NDR,	IB_WIDTH_8X },
 };
 
-static void add_second_rate(struct rhca_port *port, struct ib_port_attr *attr)
+/* Mbit/s that a netdev adds to a port of this state; 0 if unknown. The reference is dropped. */
+static u32 put_mbits(struct net_device *ndev, enum ib_port_state state)
 {
-	struct net_device *ndev, *second;
-	bool both;
+	struct ethtool_link_ksettings link = {};
+	int ret = -ENODEV;
 
-	rcu_read_lock();
-	ndev = rcu_dereference(port->ndev);
-	second = rcu_dereference(port->second);
-	both = ndev && second && netdev_state(ndev) == IB_PORT_ACTIVE &&
-	       netdev_state(second) == IB_PORT_ACTIVE;
-	rcu_read_unlock();
-	if (both && attr->active_width < ARRAY_SIZE(twice_the_lanes) &&
-	    twice_the_lanes[attr->active_width])
-		attr->active_width = twice_the_lanes[attr->active_width];
+	if (!ndev)
+		return 0;
+	rtnl_lock();
+	if (ndev->reg_state == NETREG_REGISTERED && netdev_state(ndev) == state)
+		ret = __ethtool_get_link_ksettings(ndev, &link);
+	rtnl_unlock();
+	dev_put(ndev);
+	return ret || link.base.speed == (u32)SPEED_UNKNOWN ? 0 : link.base.speed;
+}
+
+static void set_rate(struct rhca_port *port, struct ib_port_attr *attr)
+{
+	u32 mbits = put_mbits(get_ref(&port->ndev), attr->state) +
+		    put_mbits(get_ref(&port->second), attr->state);
+	size_t i = 0;
+
+	while (rates[i].mbits < mbits)
+		i++;
+	attr->active_speed = rates[i].speed;
+	attr->active_width = rates[i].width;
 }
 
 static int query_port(struct ib_device *ibdev, u32 port_num,
 		      struct ib_port_attr *attr)
 {
 	struct rhca_port *port = rhca_port_of(to_rhca_dev(ibdev), port_num);
-	struct net_device *ndev;
-	int ret = 0;
 
 	if (!port)
 		return -EINVAL;
-	ndev = rhca_port_get_netdev(port);
-	attr->active_speed = IB_SPEED_SDR;
-	attr->active_width = IB_WIDTH_1X;
 	attr->state = port_state(port);
+	rcu_read_lock();
 	attr->phys_state = attr->state == IB_PORT_ACTIVE ?
-		IB_PORT_PHYS_STATE_LINK_UP : netdev_phys_state(ndev);
+		IB_PORT_PHYS_STATE_LINK_UP :
+		netdev_phys_state(rcu_dereference(port->ndev));
+	rcu_read_unlock();
 	attr->max_mtu = IB_MTU_4096;
 	attr->active_mtu = rhca_port_mtu(port);
 	attr->gid_tbl_len = num_gids(port);
@@ -240,13 +271,8 @@ static int query_port(struct ib_device *ibdev, u32 port_num,
 	attr->port_cap_flags = IB_UVERBS_PCF_CM_SUP;
 	attr->bad_pkey_cntr = atomic_read(&port->pkey_violations);
 	attr->qkey_viol_cntr = atomic_read(&port->qkey_violations);
-	if (ndev)
-		ret = ib_get_eth_speed(ibdev, port_num, &attr->active_speed,
-				       &attr->active_width);
-	dev_put(ndev);
-	add_second_rate(port, attr);
-	/* The netdev is being unregistered, then the device: report a port that is down */
-	return ret == -ENODEV ? 0 : ret;
+	set_rate(port, attr);
+	return 0;
 }
 
 static int query_pkey(struct ib_device *ibdev, u32 port_num, u16 index,

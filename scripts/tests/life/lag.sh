@@ -63,7 +63,7 @@ find_lag
 check "rate of one port" "10 Gb/sec (1X FDR10)" "$single"
 # A member counts once the bond, or its notifiers, have seen its carrier.
 rate_is() { [ "$(cat "$IB/$DEV_A/ports/1/rate")" = "$1" ]; }
-wait_check 60 "rate of the LAG" rate_is "20 Gb/sec (4X DDR)"
+wait_check 60 "rate of the LAG" rate_is "20 Gb/sec (2X FDR10)"
 check "roce_lag_enable" 1 "$(cat "$IB/$DEV_A/roce_lag_enable")"
 check "roce_lag_ecmp_dev" "" "$(cat "$IB/$DEV_A/roce_lag_ecmp_dev")"
 
