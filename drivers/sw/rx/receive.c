@@ -263,6 +263,8 @@ static void take_cnp(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 	}
 	if (!is_intact(rx, walk, c))
 		return;		/* counted there */
+	rhca_counter_inc(c, RHCA_RX_PACKETS);
+	rhca_counter_add(c, RHCA_RX_BYTES, bytes_of(rx));
 	rhca_counter_inc(c, RHCA_RP_CNP_HANDLED);
 	rhca_congestion_cnp(to_sw_qp(qp));
 }

@@ -31,7 +31,7 @@ parser = verbs.arguments(__doc__)
 frames.add_arguments(parser)
 args = parser.parse_args()
 WIRE = frames.Wire(args)
-COUNTERS = ('rp_cnp_handled', 'rp_cnp_ignored', 'rx_icrc_encapsulated')
+COUNTERS = ('rp_cnp_handled', 'rp_cnp_ignored', 'rx_icrc_encapsulated', 'rx_packets')
 PORT = f'/sys/class/infiniband/{args.a}/ports/1'
 
 
@@ -61,21 +61,21 @@ def refusals(a, datagram):
     stranger = ipaddress.ip_address(int(WIRE.src) + 7)
     qpn = a.info()['qpn']
     if not WIRE.v1:
-        check('a CNP from the peer is handled', '[1, 0, 0]', repr(counts(WIRE.frame(cnp(qpn)))))
-        check('from another address: ignored', '[0, 1, 0]',
+        check('a CNP from the peer is handled', '[1, 0, 0, 1]', repr(counts(WIRE.frame(cnp(qpn)))))
+        check('from another address: ignored', '[0, 1, 0, 0]',
               repr(counts(WIRE.frame(cnp(qpn), src=stranger))))
-        check('of another partition: ignored', '[0, 1, 0]',
+        check('of another partition: ignored', '[0, 1, 0, 0]',
               repr(counts(WIRE.frame(cnp(qpn, pkey=0x9234)))))
-        check('with a wrong ICRC: counted as that', '[0, 0, 1]',
+        check('with a wrong ICRC: counted as that', '[0, 0, 1, 0]',
               repr(counts(WIRE.frame(cnp(qpn), icrc=lambda right: right ^ 1))))
         setting('enable', 0)
-        check('with cc/enable 0: ignored', '[0, 1, 0]', repr(counts(WIRE.frame(cnp(qpn)))))
+        check('with cc/enable 0: ignored', '[0, 1, 0, 0]', repr(counts(WIRE.frame(cnp(qpn)))))
         setting('enable', 1)
     else:
-        check('RoCE v1 has no CNPs: ignored', '[0, 1, 0]', repr(counts(WIRE.frame(cnp(qpn)))))
-    check('for a UD QP: ignored', '[0, 1, 0]',
+        check('RoCE v1 has no CNPs: ignored', '[0, 1, 0, 0]', repr(counts(WIRE.frame(cnp(qpn)))))
+    check('for a UD QP: ignored', '[0, 1, 0, 0]',
           repr(counts(WIRE.frame(cnp(datagram.info()['qpn'])))))
-    check('for no QP: nothing', '[0, 0, 0]', repr(counts(WIRE.frame(cnp(0xfffff0)))))
+    check('for no QP: nothing', '[0, 0, 0, 0]', repr(counts(WIRE.frame(cnp(0xfffff0)))))
 
 
 def marked(qpn, pkey=0xffff, **other):
