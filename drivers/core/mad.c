@@ -118,13 +118,18 @@ static int process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		       size_t *out_size, u16 *out_pkey_index)
 {
 	bool set = in->mad_hdr.method == IB_MGMT_METHOD_SET;
+	u16 status;
 
 	if (in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT ||
 	    (!set && in->mad_hdr.method != IB_MGMT_METHOD_GET))
 		return IB_MAD_RESULT_SUCCESS;
 	*out = *in;
 	out->mad_hdr.method = IB_MGMT_METHOD_GET_RESP;
-	out->mad_hdr.status = cpu_to_be16(answer(to_rhca_dev(ibdev), out, set));
+	status = answer(to_rhca_dev(ibdev), out, set);
+	/* For sysfs, without @wc, ib_core ignores the status: the counter would seem to be 0 */
+	if (status == IB_MGMT_MAD_STATUS_BUSY && !wc)
+		return IB_MAD_RESULT_FAILURE;
+	out->mad_hdr.status = cpu_to_be16(status);
 	return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
 }
 

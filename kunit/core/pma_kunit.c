@@ -334,6 +334,17 @@ static void sum_below_its_zero_point_shows_0(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be64_to_cpup(unicast), 2);
 }
 
+/* As of a firmware that no longer answers */
+static void counter_that_cannot_be_read_is_not_0(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct ib_mad *in = test_alloc(test, 2 * sizeof(*in));
+
+	recording_fail(RECORDED_COUNTERS_READ, -EIO);
+	KUNIT_EXPECT_EQ(test, process(hca, PERF(GET, 0x1d, 1), in, in + 1), IB_MAD_RESULT_FAILURE);
+	recording_fail(RECORDED_COUNTERS_READ, 0);
+}
+
 TEST_SUITE(rhca_core_pma,
 	   KUNIT_CASE_PARAM(counter_has_its_place_in_the_attribute, field_gen_params),
 	   KUNIT_CASE_PARAM(counter_is_set_by_its_bit_alone, field_gen_params),
@@ -342,4 +353,5 @@ TEST_SUITE(rhca_core_pma,
 	   KUNIT_CASE_PARAM(datagram_is_answered, mad_gen_params),
 	   KUNIT_CASE(class_port_info_is_correct),
 	   KUNIT_CASE(attributes_and_ports_are_cleared_apart),
-	   KUNIT_CASE(sum_below_its_zero_point_shows_0));
+	   KUNIT_CASE(sum_below_its_zero_point_shows_0),
+	   KUNIT_CASE(counter_that_cannot_be_read_is_not_0));
