@@ -604,6 +604,19 @@ static void failed_qp_flushes_all_its_receives(struct kunit *test)
 	rhca_ring_free(unposted);
 }
 
+/* A process has filled its rings for minutes since the failure */
+static void used_up_credit_does_not_wrap(struct kunit *test)
+{
+	struct rhca_batch batch = { .flush_more = true, .flushed = RHCA_FLUSH_BUDGET };
+	struct bench *b = setup(test);
+
+	b->sw->base.is_user = true;
+	atomic_set(&b->sw->flush_credit, INT_MIN);
+	rhca_batch_end(b->sw, &batch);
+	KUNIT_EXPECT_LE(test, atomic_read(&b->sw->flush_credit), 0);
+	b->sw->base.is_user = false;
+}
+
 /* A poller may see the failure, then reset and reuse the QP, before the flush starts */
 static void late_flush_spares_a_qp_that_was_reset(struct kunit *test)
 {
@@ -840,6 +853,7 @@ TEST_SUITE(rhca_responder,
 	   KUNIT_CASE(flush_is_done_in_portions),
 	   KUNIT_CASE(nothing_is_flushed_to_a_queue_that_lost_completions),
 	   KUNIT_CASE_PARAM(failed_qp_flushes_all_its_receives, failed_gen_params),
+	   KUNIT_CASE(used_up_credit_does_not_wrap),
 	   KUNIT_CASE(late_flush_spares_a_qp_that_was_reset),
 	   KUNIT_CASE_PARAM(foreign_packet_is_counted_and_dropped, foreign_gen_params),
 	   KUNIT_CASE(first_message_in_rtr_raises_comm_est),

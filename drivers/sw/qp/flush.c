@@ -65,7 +65,8 @@ static void flush_half(struct rhca_turn *half, spinlock_t *lock, struct rhca_bat
 /* May there be more requests from before the QP failed? */
 static bool has_credit(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 {
-	return batch->flush_more &&
+	/* Used up it stays so: it would wrap after 2^31 more */
+	return batch->flush_more && atomic_read(&qp->flush_credit) > 0 &&
 	       atomic_sub_return(batch->flushed, &qp->flush_credit) > 0;
 }
 
