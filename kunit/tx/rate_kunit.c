@@ -54,7 +54,7 @@ static const struct rate_case {
 		int alpha, stage;	/* likewise; time stage */
 	} step[MAX_STEPS];
 	/* Parameters that differ from the defaults */
-	u32 threshold, min_rate, max_rate, min_dec_fac;
+	u32 threshold, min_rate, max_rate, min_dec_fac, g;
 } rate_cases[] = {
 	{ "first CNP halves the rate", {
 		{ TARGET, 2 * FIRST }, { CNP, 0, 1, CUT(FIRST), FIRST, 1023 } } },
@@ -79,6 +79,8 @@ static const struct rate_case {
 	{ "alpha of a period with a CNP", {
 		{ ALPHA, 500 }, { CNP, 0, 1 }, { TIME, 0, 55, .alpha = 508 },
 		{ TIME, 0, 110, .alpha = 500 } } },
+	{ "alpha rises by a CNP whatever its weight", {
+		{ ALPHA, 0 }, { CNP, 0, 1 }, { TIME, 0, 55, .alpha = 1 } }, .g = 1023 },
 	/* In a period, 55 us, it sends no packet that could be marked: 4096 bytes take 1.09 ms */
 	{ "alpha of a slow QP decays by packets", {
 		{ TARGET, 30000 }, { RATE, 30000 }, { TIME, 0, 1092, .alpha = 1023 },
@@ -164,6 +166,7 @@ static void rate_follows_events(struct kunit *test)
 	cc.rp_min_rate = c->min_rate ?: cc.rp_min_rate;
 	cc.rp_max_rate = c->max_rate ?: cc.rp_max_rate;
 	cc.rp_min_dec_fac = c->min_dec_fac ?: cc.rp_min_dec_fac;
+	cc.rp_dce_tcp_g = c->g ?: cc.rp_dce_tcp_g;
 	rate = begun(&cc);
 	for (s = c->step; s < c->step + MAX_STEPS && s->event; s++) {
 		take(test, &rate, &cc, s);

@@ -125,7 +125,8 @@ static void decay(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
 		return;
 	rate->alpha_at += periods * period;
 	if (rate->marked) {
-		alpha = (alpha * g + (ONE - 1) * (ONE - g)) / ONE;
+		/* Rounded down it would never rise with the largest g */
+		alpha = (alpha * g + (ONE - 1) * (ONE - g) + ONE / 2) / ONE;
 		rate->marked = false;
 		periods--;
 	}
