@@ -22,6 +22,14 @@ struct bench *test_bench(struct kunit *test, enum ib_qp_type type,
 	b->qp = test_qp_in(b->hca, type, spec, state);
 	b->sw = to_sw_qp(ibqp_to_verbs(b->qp));
 	b->send = &b->sw->send;
+	/* The third request and completion have the index 0 */
+	b->sw->base.sq.head = -2;
+	b->sw->base.sq.tail = -2;
+	b->sw->base.sq.freed = -2;
+	b->send->next = -2;
+	b->send->posted_end = -2;
+	to_rhca_cq(b->hca->cq)->producer = -2;
+	to_rhca_cq(b->hca->cq)->consumer = -2;
 	return b;
 }
 
