@@ -7,7 +7,7 @@ usage: lab-terminal.py ROCE_LAB
 Window size, ^\\ and ^Z reach the command, and so do TERM, HUP, INT, USR1 and USR2 sent to the
 runner. The terminal's modes are restored whenever the caller sees it: while the job is stopped,
 at its end, and when the lab's kernel has died. All output of the command is there, whenever it
-is read. If the output is no terminal, each ^D ends the input.
+is read. After "bg" it goes on. If the output is no terminal, each ^D ends the input.
 """
 
 import fcntl
@@ -68,8 +68,8 @@ class Job:
                 os._exit(0)
             os.tcsetpgrp(self.slave, os.getpid())
             os.write(event, b'stopped\n')
-            os.read(go, 1)
-            os.tcsetpgrp(self.slave, pid)
+            if os.read(go, 1) == b'.':    # fg, else bg
+                os.tcsetpgrp(self.slave, pid)
             os.killpg(pid, signal.SIGCONT)
 
     def wait_for(self, fd):
@@ -170,6 +170,17 @@ for name in ('USR1', 'USR2'):
 for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
     os.kill(job.pid, number)
 check('TERM, HUP and INT to the runner: status', '5', job.event())
+check('its end: modes as before', True, job.is_as_before())
+
+job = Job([lab, 'run', '--', 'sh', '-c', 'echo up; until [ -e goes-on ]; do :; done; exit 3'])
+job.expect('one for the background begins', b'up')
+job.becomes_raw()
+os.write(job.master, b'\x1a')
+check('^Z', 'stopped', job.event())
+os.write(job.go, b'&')
+time.sleep(1)
+with open('goes-on', 'w', encoding='ascii'):
+    check('bg: it goes on, to its status', '3', job.event())
 check('its end: modes as before', True, job.is_as_before())
 
 # Writes until there is no room left on the way, the last of which is in the pty

@@ -73,7 +73,8 @@ static bool copy(struct relay *relay)
 
 	while ((got = read(relay->from, piece, sizeof(piece))) != 0 ||
 	       (relay->terminal && terminal_goes_on(relay->from))) {
-		if (got < 0 && goes_on(relay->from, POLLIN))
+		if (got < 0 && (goes_on(relay->from, POLLIN) ||
+				(relay->terminal && terminal_comes_back(relay->from))))
 			continue;
 		if (got < 0 || !put(relay, piece, got))
 			return false;

@@ -619,6 +619,8 @@ static void start_streams(void)
 	/* In the background its terminal must not be read. */
 	int in = terminal->is[0] && !terminal->foreground ? open("/dev/null", O_RDONLY) : 0;
 
+	/* Put there later, it goes on, too: see terminal_comes_back(). */
+	signal(SIGTTIN, SIG_IGN);
 	if (terminal->foreground)
 		relay_start_terminal(in, ends[STDIN], current.options->qemu);
 	else if (current.options->qemu)

@@ -66,6 +66,7 @@ void terminal_take(const struct terminal *terminal);
 void terminal_give_back_input(void);
 void terminal_give_back(void);
 bool terminal_goes_on(int fd);
+bool terminal_comes_back(int fd);
 char *terminal_window(const struct terminal *terminal);
 
 /* --- job.c: the message to the guest */

@@ -4,6 +4,7 @@
  * otherwise it keeps its own line editing and signals. Its modes are set without waiting for output
  * (TCSADRAIN), which has been processed already: nobody may be reading it.
  */
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -75,6 +76,20 @@ bool terminal_goes_on(int fd)
 	struct termios modes;
 
 	return !tcgetattr(fd, &modes) && modes.c_lflag & ICANON;
+}
+
+/* After an error of reading it: if another job has it, as after "bg", wait until this one has. Not
+ * all shells signal that.
+ */
+bool terminal_comes_back(int fd)
+{
+	pid_t group = -1;
+
+	while (errno == EIO && (group = tcgetpgrp(fd)) >= 0 && group != getpgrp()) {
+		usleep(100000);
+		errno = EIO;
+	}
+	return group >= 0 && !raise(SIGCONT);
 }
 
 /* ROWSxCOLUMNS, or NULL if no stream is a terminal */
