@@ -30,6 +30,7 @@ check "groups and limits, memlock apart, on each host" \
 check_match "--version: ours, the kernel that runs, the commit" \
 	"^roce-lab [0-9][0-9.]* kernel $(as_user roce-lab run -- uname -r), of Debian's linux [^ ]+ commit [^ ]+$" \
 	"$(as_user roce-lab --version | paste -sd ' ')"
+check "ps, with the time since each process began" 0 "$(as_user roce-lab run -- sh -c 'ps -ef > /dev/null; echo $?')"
 check "root of the lab" 0 "$(as_user roce-lab run --user root -- id -u)"
 for case in some.one:some.one root:user a:b:user "two words:user"; do
 	check "name where LOGNAME is ${case%:*}" "$uid ${case##*:}" "$(as_user env LOGNAME="${case%:*}" \

@@ -214,14 +214,21 @@ static void mount_own_folders(void)
 	close(lab);
 }
 
-/* perftest does not start if it cannot determine the clock rate. */
-static void tell_clock_rate(void)
+/* perftest does not start if it cannot determine the clock rate, nor Debian 12's "ps -ef" if a
+ * processor has no core.
+ */
+static void describe_processors(void)
 {
-	char *info = read_text("/proc/cpuinfo"), *path = "/run/cpuinfo";
+	char *info = read_text("/proc/cpuinfo"), *path = "/run/cpuinfo", **line;
 
-	if (!info || strstr(info, "cpu MHz") ||
-	    !write_file(path, "%s\ncpu MHz\t\t: 2000.000\n", info))
+	if (!info || strstr(info, "cpu MHz"))
 		return;
+	for (line = split(info, "\n"); *line; line++) {
+		append_file(path, text("%s\n", *line));
+		if (!strncmp(*line, "processor", 9))
+			append_file(path, text("core id\t\t%s\ncpu MHz\t\t: 2000.000\n",
+					       strchrnul(*line, ':')));
+	}
 	must_mount(path, "/proc/cpuinfo", NULL, MS_BIND, NULL);
 }
 
@@ -244,7 +251,7 @@ void files_of_host(const struct job *job)
 	mount_own_folders();
 	put_writable(job, true);
 	mount_kernel_filesystems();
-	tell_clock_rate();
+	describe_processors();
 	mkdir("/run/lock", 01777);
 	if (job->uid) {
 		char *path = text("/run/user/%u", job->uid);
