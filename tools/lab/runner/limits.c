@@ -280,12 +280,12 @@ unsigned int processors(unsigned int asked)
 	return asked ?: allowed ? DEFAULT_PROCESSORS : 1;
 }
 
-/* hostfs holds a descriptor of this machine for each file that the guest has open; the others are
- * limits of its memory.
+/* hostfs holds a descriptor of this machine for each file that the guest has open; its kernel is one
+ * process, whose time is that of all commands; the others are limits of its memory.
  */
 void raise_limits(void)
 {
-	static const int numbers[] = { RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_FSIZE };
+	static const int numbers[] = { RLIMIT_NOFILE, RLIMIT_CPU, RLIMIT_AS, RLIMIT_FSIZE };
 	struct rlimit limit;
 	size_t i;
 
