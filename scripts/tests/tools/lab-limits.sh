@@ -71,6 +71,9 @@ for limit in as fsize; do
 	check "with a limit ($limit) of 400 MB, and a lower soft one" 1 "$(with : prlimit \
 		--$limit=200000000:400000000 roce-lab run --hosts 2 -- sh -c "$two_hosts")"
 done
+check "with less time (cpu) than all its commands take, but not one of them" good "$(with : prlimit --cpu=1:60 \
+	roce-lab run -- sh -c 'for i in 1 2 3 4; do timeout 0.7 dd if=/dev/zero of=/dev/null bs=1M 2> /dev/null
+		done; echo good')"
 check "with users and groups in files that lack the last line end" "user user" "$(with 'cd "$work" &&
 	printf root:x:0:0::/:/bin/sh > users && printf root:x:0: > groups &&
 	mount --bind users /etc/passwd && mount --bind groups /etc/group' roce-lab run -- sh -c 'id -nu; id -ng' 2>&1 |
@@ -156,6 +159,7 @@ refuses "too little memory asked for" "a lab needs 192 MiB, and --memory says 64
 	roce-lab run --memory 64M -- true
 refuses "no kernel" "there is no kernel here; \"make lab\" in the work tree builds it" : \
 	env ROCE_LAB_FOLDER=/nowhere roce-lab run -- true
+refuses "a lab in a lab" "this is a lab, in which no other one runs" : roce-lab run -- roce-lab run -- true
 refuses "no /proc" ".*/proc.*" 'umount -l /proc' roce-lab run -- true
 refuses "a limit of processes" ".*" : prlimit --nproc=10:10 roce-lab run -- true
 for wrong in '--loss x' '--loss 200%' '--delay 1' '--rate 1furlong' '--driver mlx5' '--vlan 4095' \

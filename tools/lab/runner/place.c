@@ -94,6 +94,8 @@ const char *place_find(const struct options *options, char **folder)
 	bool qemu = options ? options->qemu : emulator_is_needed();
 	const char *why;
 
+	if (!qemu && exists("/run/roce-lab/hosts"))
+		return "this is a lab, in which no other one runs";
 	if (qemu)
 		why = emulated_kernel(options ? options->arch : NULL, folder);
 	else if (options && options->kernel)
