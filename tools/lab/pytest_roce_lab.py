@@ -134,9 +134,10 @@ def ends_with_this():
 
 
 def shows_this():
-    """Options by which the session inside finds this plugin, wherever it was unpacked."""
-    hidden = any(HERE.startswith(folder + '/') for folder in OWN_FOLDERS)
-    return ['--rwdir', HERE] if hidden else []
+    """Options by which the session inside finds this plugin and Python, wherever they are."""
+    hidden = {place for place in (HERE, sys.prefix, sys.base_prefix)
+              if any(place.startswith(folder + '/') for folder in OWN_FOLDERS)}
+    return [word for place in sorted(hidden) for word in ('--rwdir', place)]
 
 
 def run_again(config, hosts):
