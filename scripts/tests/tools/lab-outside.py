@@ -111,6 +111,9 @@ def inside():
     print('event of a file that is made inside: %s' % own)
     print('O_DIRECT: %s' % named(os.open, 'locked', os.O_RDONLY | os.O_DIRECT))
     print('extended attribute: %s' % named(os.setxattr, 'locked', 'user.name', b'value'))
+    os.utime('locked', ns=(0, 1500000000))
+    print('time that is set: %s' % {1000000000: 'whole seconds'}.get(
+        os.stat('locked').st_mtime_ns, 'finer'))
     huge = named(mmap.mmap, -1, 1 << 21, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB)
     print('huge page: %s' % ('there' if huge == 'no error' else 'refused'))
     print('perf: %s' % perf(libc))

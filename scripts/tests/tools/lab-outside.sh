@@ -7,8 +7,8 @@
 #
 # "What it is not" of lab.rst: no sandbox; nothing but the content of files is shared with the
 # machine outside or with another lab in the same folder; no O_DIRECT, extended attributes, huge
-# pages, perf; the threads of a process run one at a time. If one of these no longer holds, its
-# check fails, so that the page is updated.
+# pages, perf; times that are set are whole seconds; the threads of a process run one at a time. If
+# one of these no longer holds, its check fails, so that the page is updated.
 #
 # No turns: the facts depend on the kernel, not on the driver.
 
@@ -35,9 +35,11 @@ check "status" 0 $?
 wait
 for fact in "lock of a file: not shared" "socket: refused" "FIFO: no reader" \
 	"event of a file that is made outside: none" "event of a file that is made inside: own" \
-	"O_DIRECT: EINVAL" "extended attribute: ENOTSUP" "huge page: refused" "perf: ENOSYS"; do
+	"O_DIRECT: EINVAL" "extended attribute: ENOTSUP" "time that is set: whole seconds" "huge page: refused" "perf: ENOSYS"; do
 	check "${fact%%: *}" "${fact#*: }" "$(sed -n "s/^${fact%%: *}: //p" "$work/inside")"
 done
+
+check "rxe has no QP 1" 1 "$(as_user roce-lab run --driver rxe -- dmesg | grep -c 'create ib_mad QP1')"
 
 : "a file that is open inside"
 echo old > "$home/read"
