@@ -8,6 +8,7 @@
 
 #define DEPTH		16
 #define MOST_BYTES	(6 * 1024)
+#define MANY_AHS	4096
 
 static const struct test_qp_spec spec = {
 	.access = IB_ACCESS_REMOTE_READ, .responder_resources = DEPTH,
@@ -157,10 +158,31 @@ static void rate_of_a_destroyed_qp_is_not_read(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, left);
 }
 
+/* The CM creates one for each of its messages; the kernel replenishes per-CPU memory later */
+static void address_handles_may_be_created_at_once(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_ah **ah = test_alloc(test, MANY_AHS * sizeof(*ah));
+	struct rdma_ah_attr attr = {};
+	u32 i, num = 0;
+
+	test_address(hca, &attr);
+	preempt_disable();
+	for (i = 0; i < MANY_AHS; i++) {
+		ah[num] = rdma_create_ah(hca->pd, &attr, 0);
+		num += !IS_ERR(ah[num]);
+	}
+	preempt_enable();
+	KUNIT_EXPECT_EQ(test, num, MANY_AHS);
+	while (num--)
+		rdma_destroy_ah(ah[num], 0);
+}
+
 TEST_SUITE(rhca_qp_memory,
 	   KUNIT_CASE(idle_rc_qp_of_depth_16_takes_6_kib),
 	   KUNIT_CASE(send_queue_holds_max_send_wr),
 	   KUNIT_CASE(longest_queues_may_be_requested_again),
 	   KUNIT_CASE_PARAM(responder_resources_are_as_many_as_asked_for, room_gen_params),
 	   KUNIT_CASE(resources_keep_their_content_when_they_grow),
-	   KUNIT_CASE(rate_of_a_destroyed_qp_is_not_read));
+	   KUNIT_CASE(rate_of_a_destroyed_qp_is_not_read),
+	   KUNIT_CASE(address_handles_may_be_created_at_once));

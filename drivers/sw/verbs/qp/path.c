@@ -31,8 +31,9 @@ static int init_routes(struct rhca_path *path, gfp_t gfp)
 }
 
 /*
- * Create a path to a resolved address, for handles and QPs of @pd. @gfp: GFP_KERNEL if the caller
- * may sleep, as per-CPU memory is scarce without. Returns a path with one reference, or -ENOMEM.
+ * Create a path to a resolved address, for handles and QPs of @pd. If @gfp does not allow to sleep,
+ * each packet looks up its route: per-CPU memory is scarce then, and the CM creates a handle for
+ * each message. Returns a path with one reference, or -ENOMEM.
  */
 struct rhca_path *rhca_path_create(const struct rhca_address *address,
 				   struct ib_pd *pd, gfp_t gfp)
@@ -47,7 +48,7 @@ struct rhca_path *rhca_path_create(const struct rhca_address *address,
 	refcount_set(&path->refs, 1);
 	path->pd = pd;
 	path->address = *address;
-	ret = init_routes(path, gfp);
+	ret = gfpflags_allow_blocking(gfp) ? init_routes(path, gfp) : 0;
 	if (ret) {
 		free_path(path);
 		return ERR_PTR(ret);

@@ -19,7 +19,7 @@ struct rhca_path {
 	struct list_head entry;		/* in the port's list */
 	struct ib_pd *pd;		/* of the address handle; no other domain may use it */
 	struct rhca_address address;	/* the destination */
-	struct dst_cache route;		/* IP route of RoCE v2, per CPU; bottom halves off */
+	struct dst_cache route;		/* IP route of v2, per CPU, or none; bottom halves off */
 	struct dst_cache second_route;	/* by the port's second netdev, if any */
 };
 
