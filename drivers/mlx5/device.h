@@ -3,6 +3,7 @@
 #ifndef RHCA_MLX5_DEVICE_H
 #define RHCA_MLX5_DEVICE_H
 
+#include <linux/interrupt.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
@@ -63,7 +64,7 @@ struct rhca_mlx5 {
 	struct work_struct qp_error_work;	/* queries why queue pairs failed; see events.c */
 	struct ib_device *ibdev;	/* the RDMA device */
 	struct notifier_block fatal_nb;	/* for the death of the firmware */
-	struct work_struct fatal_work;	/* informs users then; see fatal.c */
+	struct tasklet_struct fatal_task;	/* informs users then; see fatal.c */
 	unsigned long fatal_reported;	/* bit 0: users are informed */
 };
 
@@ -111,7 +112,7 @@ static inline bool rhca_mlx5_is_dead(const struct rhca_mlx5 *hca)
 static inline void rhca_mlx5_posted(struct rhca_mlx5 *hca)
 {
 	if (unlikely(rhca_mlx5_is_dead(hca)))
-		schedule_work(&hca->fatal_work);
+		tasklet_schedule(&hca->fatal_task);
 }
 
 #endif

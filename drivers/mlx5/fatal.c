@@ -168,10 +168,13 @@ static void report_fatal(struct rhca_mlx5 *hca)
 	ib_device_put(hca->ibdev);
 }
 
-static void handle_fatal(struct work_struct *work)
+/*
+ * A tasklet: a work item may wait for memory for a worker, and whatever writes memory back to a
+ * disk may wait for the flush of that disk's queues.
+ */
+static void handle_fatal(struct tasklet_struct *task)
 {
-	struct rhca_mlx5 *hca = container_of(work, struct rhca_mlx5,
-					     fatal_work);
+	struct rhca_mlx5 *hca = container_of(task, struct rhca_mlx5, fatal_task);
 
 	report_fatal(hca);
 	rhca_mlx5_for_each_qp(hca, RHCA_MLX5_KERNEL_QP, notify_qp, NULL);
@@ -184,7 +187,7 @@ static int note_fatal(struct notifier_block *nb, unsigned long type, void *data)
 
 	if (type != MLX5_DEV_EVENT_SYS_ERROR)
 		return NOTIFY_DONE;
-	schedule_work(&hca->fatal_work);
+	tasklet_schedule(&hca->fatal_task);
 	return NOTIFY_OK;
 }
 
@@ -193,7 +196,7 @@ int rhca_mlx5_fatal_init(struct rhca_mlx5 *hca)
 	int ret;
 
 	hca->fatal_reported = 0;
-	INIT_WORK(&hca->fatal_work, handle_fatal);
+	tasklet_setup(&hca->fatal_task, handle_fatal);
 	hca->fatal_nb.notifier_call = note_fatal;
 	ret = mlx5_notifier_register(hca->mdev, &hca->fatal_nb);
 	if (!ret && rhca_mlx5_is_dead(hca)) {
@@ -206,5 +209,5 @@ int rhca_mlx5_fatal_init(struct rhca_mlx5 *hca)
 void rhca_mlx5_fatal_exit(struct rhca_mlx5 *hca)
 {
 	mlx5_notifier_unregister(hca->mdev, &hca->fatal_nb);
-	cancel_work_sync(&hca->fatal_work);
+	tasklet_kill(&hca->fatal_task);
 }
