@@ -65,7 +65,7 @@ int rhca_mlx5_counters_open(struct rhca_counter_set *set)
 	struct rhca_mlx5_counter_set *own;
 	int ret = 0;
 
-	own = kzalloc(sizeof(*own), GFP_KERNEL);
+	own = kzalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
 	if (!own)
 		return -ENOMEM;
 	if (rhca_mlx5_has_counter_sets(mdev))
