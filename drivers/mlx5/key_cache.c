@@ -91,8 +91,8 @@ void rhca_mlx5_key_cache_exit(struct rhca_mlx5 *hca)
 }
 
 /*
- * Get a key for a process's memory. @spec: allowed by rhca_mlx5_can_fill_key(). @variant: new low
- * byte, so that the key's old value is invalid. May sleep. Returns 0, with a key for
+ * Get a key for a process's memory. @spec: allowed by rhca_mlx5_can_fill_key(). @variant: low byte
+ * of a key that was not kept. May sleep. Returns 0, with a key for
  * rhca_mlx5_cached_key_put(); an error of its creation, with a @key of 0; -EIO if it could not be
  * filled, with a @key of 0 if it was destroyed, whatever became of the request; else an error of
  * filling it, with a @key that is lost: the adapter may use the memory through it until the
@@ -105,7 +105,9 @@ int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
 	int fixed = rhca_mlx5_unchangeable_access(hca->mdev, spec->access);
 	int ret;
 
-	if (!take(hca, kept_of(hca, spec->num_pages, spec->access), key)) {
+	if (take(hca, kept_of(hca, spec->num_pages, spec->access), key)) {
+		variant = *key + 1;	/* its old values are invalid, the last ones for longest */
+	} else {
 		ret = rhca_mlx5_create_empty_key(hca, log_pages_of(spec->num_pages),
 						 fixed, key);
 		if (ret)

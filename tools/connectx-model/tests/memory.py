@@ -15,7 +15,7 @@ import sys
 import pyverbs.enums as e
 from pyverbs.cq import CQ
 from pyverbs.device import Context
-from pyverbs.mr import MR
+from pyverbs.mr import MR, MW
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsError
 from pyverbs.wr import SGE, RecvWR, SendWR
@@ -91,6 +91,18 @@ def sizes(peer):
             region = MR(peer.pd, pages * PAGE, ACCESS)
             verdict('region-of-%d%s' % (pages, again), arrives(peer, region, here_and_there(pages)))
             region.close()
+
+
+def stale(peer):
+    """The next region gets the same key, but not its value: not after 256 low bytes either."""
+    region = MR(peer.pd, PAGE, ACCESS)
+    old = region.rkey
+    region.close()
+    for _ in range(255):
+        MW(peer.pd, e.IBV_MW_TYPE_2).close()
+    region = MR(peer.pd, PAGE, ACCESS)
+    verdict('old-key', 'it is valid again' if region.rkey == old else None)
+    region.close()
 
 
 # Half of it is beyond the offset that a request has without its extension
@@ -202,6 +214,7 @@ def main():
     again(peer)
     small(sys.argv[1], int(sys.argv[2]))
     if sys.argv[3] != 'mlx5_ib':
+        stale(peer)
         refused(peer)
     print('finished')
     sys.exit(1 if failed else 0)
