@@ -78,6 +78,8 @@ check "with users and groups in files that lack the last line end" "user user" "
 	printf root:x:0:0::/:/bin/sh > users && printf root:x:0: > groups &&
 	mount --bind users /etc/passwd && mount --bind groups /etc/group' roce-lab run -- sh -c 'id -nu; id -ng' 2>&1 |
 	paste -sd ' ')"
+check "on a machine that knows another b" "10.66.0.2 b" "$(with 'echo 192.0.2.1 b > "$work/hosts" &&
+	mount --bind "$work/hosts" /etc/hosts' roce-lab run --hosts 2 -- getent hosts b | tr -s ' ' | head -n 1)"
 check "with 256 MiB" 1 "$(with : roce-lab run --memory 256M --hosts 2 -- sh -c "$two_hosts")"
 check "with a root that is read-only, but for /tmp" good \
 	"$(with 'mount -o remount,bind,ro /' roce-lab run -- echo good)"

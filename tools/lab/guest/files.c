@@ -268,7 +268,6 @@ static void write_hosts(const struct job *job)
 	unsigned int host, device;
 
 	unlink("/etc/hosts");
-	append_file("/etc/hosts", hosts ? text("%s\n", hosts) : "127.0.0.1 localhost\n");
 	for (host = 0; host < job->hosts; host++)
 		for (device = 0; device < job->devices; device++) {
 			line = device ? text("%s-%u", host_name(host), device + 1) :
@@ -278,6 +277,8 @@ static void write_hosts(const struct job *job)
 						       address_of(host, device), line,
 						       address6_of(host, device), line));
 		}
+	/* Later, as the first one of a name counts. */
+	append_file("/etc/hosts", hosts ? text("%s\n", hosts) : "127.0.0.1 localhost\n");
 }
 
 static bool has_entry(const char *path, unsigned int id)
