@@ -91,9 +91,13 @@ chown -R $uid "$home/sub" "$home/file"
 for folder in sub .; do
 	check "$folder, in memory, in or as the current folder: inside, outside, what is not in it" "after before through" \
 		"$(as_user roce-lab run --rwdir "$elsewhere/through" --overlay-rwdir $folder -- sh -c \
-			'echo after > $0/file; cat $0/file; echo through > "$1/file"' $folder "$elsewhere/through" |
+			'echo after > $0/new; mv $0/new $0/file; cat $0/file; echo through > "$1/file"' $folder "$elsewhere/through" |
 			cat - "$home/$folder/file" "$elsewhere/through/file" | paste -sd ' ')"
 done
+check "TMPDIR: read-only inside, written through, in memory" ",$elsewhere/through,$elsewhere/through" "$(
+	for option in "--pwd" "--rwdir=$elsewhere/through" "--overlay-rwdir=$elsewhere/through"; do
+		as_user env TMPDIR="$elsewhere/through" roce-lab run "$option" -- sh -c 'echo "$TMPDIR"'
+	done | paste -sd ,)"
 for folder in / /run /dev; do
 	as_user roce-lab run --overlay-rwdir $folder -- true 2> "$work/said"
 	check "$folder is not in memory" "125 roce-lab: --overlay-rwdir $folder: it cannot be written" "$? $(< "$work/said")"

@@ -78,15 +78,19 @@ void files_first(void)
 static char *overlay(const char *path, unsigned int number)
 {
 	char *layer = text(PRIVATE "/layer%u", number), *below = text("%s/below", layer);
-	char *merged = text("%s/merged", layer);
+	char *merged = text("%s/merged", layer), *upper = text("%s/upper", layer);
+	struct stat st;
 
-	make_folders(text("%s/upper", layer), 0755);
+	make_folders(upper, 0755);
+	/* The merged folder has its owner and mode. */
+	if (stat(path, &st) || chown(upper, st.st_uid, st.st_gid) || chmod(upper, st.st_mode & 07777))
+		say("%s: %s", path, strerror(errno));
 	make_folders(text("%s/work", layer), 0755);
 	make_folders(below, 0755);
 	make_folders(merged, 0755);
 	must_mount(path, below, NULL, MS_BIND, NULL);
 	must_mount("overlay", merged, "overlay", 0,
-		   text("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", below, layer, layer));
+		   text("lowerdir=%s,upperdir=%s,workdir=%s/work", below, upper, layer));
 	return merged;
 }
 
