@@ -180,8 +180,21 @@ static void add_folders(struct message *message, const char *name, const char *o
 
 /* --- variables -------------------------------------------------------------- */
 
-/* A folder for temporary files that is a different one inside */
-static bool is_other_inside(const char *variable)
+static bool is_written(const struct message *message, const char *path)
+{
+	static const char * const names[] = { "rwdir", "overlay" };
+	const char *real = realpath(path, NULL), *folder;
+	size_t i;
+
+	for (i = 0; real && i < ARRAY_SIZE(names); i++)
+		for (folder = NULL; (folder = message_next(message, names[i], folder));)
+			if (is_below(real, folder))
+				return true;
+	return false;
+}
+
+/* A folder for temporary files that is a different one inside, or read-only */
+static bool is_other_inside(const struct message *message, const char *variable)
 {
 	static const char * const names[] = { "TMPDIR=", "TMP=", "TEMP=" };
 	const char *value = strchr(variable, '=') + 1;
@@ -189,15 +202,17 @@ static bool is_other_inside(const char *variable)
 
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strncmp(variable, names[i], strlen(names[i])))
-			return !*value || is_below_one(value, own_folders, ARRAY_SIZE(own_folders));
+			return !*value || is_below_one(value, own_folders, ARRAY_SIZE(own_folders)) ||
+			       (*value == '/' && !is_written(message, value));
 	return false;
 }
 
-static bool is_left_out(const char *variable)
+static bool is_left_out(const struct message *message, const char *variable)
 {
 	size_t i;
 
-	if (!strchr(variable, '=') || !strncmp(variable, "DBUS_", 5) || is_other_inside(variable))
+	if (!strchr(variable, '=') || !strncmp(variable, "DBUS_", 5) ||
+	    is_other_inside(message, variable))
 		return true;
 	for (i = 0; i < ARRAY_SIZE(left_out); i++)
 		if (!strncmp(variable, left_out[i], strlen(left_out[i])) &&
@@ -246,7 +261,7 @@ static void add_environment(struct message *message, const struct options *optio
 	char **each;
 
 	for (each = environ; *each; each++)
-		if (!is_left_out(*each) && strncmp(*each, "PATH=", 5))
+		if (!is_left_out(message, *each) && strncmp(*each, "PATH=", 5))
 			message_add(message, "env", *each);
 	message_add(message, "env", text("PATH=" BIN ":%s", getenv("PATH") ?: "/usr/bin:/bin"));
 	for (variable = mpi_variables; variable < mpi_variables + ARRAY_SIZE(mpi_variables);
