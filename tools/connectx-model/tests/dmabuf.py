@@ -18,6 +18,7 @@ import time
 
 import pyverbs.enums as e
 from loopback import ACCESS, connect_to_itself
+from objects import traced
 from pyverbs.cq import CQ
 from pyverbs.device import Context
 from pyverbs.mr import MR
@@ -110,10 +111,12 @@ def main():
     pd = PD(context)
     cq = CQ(context, 16)
     qp = connect_to_itself(context, pd, int(sys.argv[2]), cq, cq)
+    relaxed = ACCESS | e.IBV_ACCESS_RELAXED_ORDERING
     local = MR(pd, LENGTH, ACCESS)
     # With relaxed ordering its addresses are translated by the adapter, if it has ATS
-    for access in ACCESS, ACCESS | e.IBV_ACCESS_RELAXED_ORDERING:
-        use(context, pd, cq, qp, local, access)
+    traced('memory-relaxed', lambda: MR(pd, LENGTH, relaxed).close())
+    for step, access in ('dmabuf', ACCESS), ('dmabuf-relaxed', relaxed):
+        traced(step, lambda access=access: use(context, pd, cq, qp, local, access))
 
 
 if __name__ == '__main__':

@@ -19,6 +19,13 @@ announced() {
 		grep -q 'max_cq_count:.*65535' "$work/devinfo"
 }
 
+# Of the regions of dmabuf.py, traced in the model's log, only this one's key asks for ATS
+only_asks_for_ats() {
+	awk '/ mark step / { step = $NF } /ma_translation_mode = 0x1$/ { print step }' \
+		"$RHCA_SHARE/model.log" | tee "$work/ats"
+	[ "$(< "$work/ats")" = "$1" ]
+}
+
 # The adapter's objects of the kinds that these tests create.
 # shellcheck disable=SC2034 # for guest-lib.sh
 kinds='CQ|PD|QP|RMP|UAR|XRC SRQ|XRC domain|mkey'
@@ -48,6 +55,7 @@ done
 pair deep "ibv_rc_pingpong $at -n 20 -r 10000" "ibv_rc_pingpong $at -n 20 -r 10000 localhost"
 if [ -e /dev/udmabuf ]; then
 	check dmabuf /usr/bin/python3 "$here/dmabuf.py" "$rdma" "$gid"
+	check dmabuf-ats only_asks_for_ats dmabuf-relaxed
 else
 	echo "SKIP dmabuf (the kernel has no CONFIG_UDMABUF)"
 fi
