@@ -34,6 +34,12 @@ pack_lab() {
 	make -s lab-deb
 }
 
+# The clone of try_release is where other sources do no harm.
+rpm_other() {
+	sed -i 's/MODULE_DESCRIPTION("/&Other /' "$out/clone/drivers/main.c"
+	"$out/clone/scripts/package/build-rpm" --version "$version.1" --out "$out/rpm-other"
+}
+
 # As on Fedora, where bin and sbin are one folder
 rpm_one_bin() {
 	mkdir -p "$out/home"
@@ -83,6 +89,7 @@ count reproducible scripts/check/reproducible.sh
 count release try_release
 count rpm-build scripts/package/build-rpm --out "$out/rpm-old"
 count rpm-build-next scripts/package/build-rpm --version "$version.1" --out "$out/rpm-new"
+count rpm-build-other rpm_other
 count rpm-one-bin rpm_one_bin
 # Only if npm is installed: installing all of it for one file is too much.
 ! command -v npm > /dev/null || count dashboard scripts/check/dashboard.sh
